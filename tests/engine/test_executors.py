@@ -96,16 +96,16 @@ def test_an_answer_takes_effect_only_after_the_driver_has_written_it() -> None:
         outbox.answer(7, 0, 1, "", Answer("C", "exact"), 2)
         waiting = asyncio.create_task(outbox.flush())
         await asyncio.sleep(0)
-        batch = await outbox.exchange(0)
+        number, entries = await outbox.exchange(0)
         outbox.answer(7, 1, 1, "", Answer("D", "exact"), 0)
         later = asyncio.create_task(outbox.flush())
         await asyncio.sleep(0)
-        assert [entry[:4] for entry in batch.entries if isinstance(entry, tuple)] == [(7, 0, 1, "")]
+        assert [entry[:4] for entry in entries if isinstance(entry, tuple)] == [(7, 0, 1, "")]
         assert not waiting.done(), "sent is not written"
-        second = await outbox.exchange(batch.number)
+        second = await outbox.exchange(number)
         await asyncio.sleep(0)
         assert waiting.done() and not later.done(), "what was queued later is not written yet"
-        fetching = asyncio.create_task(outbox.exchange(second.number))
+        fetching = asyncio.create_task(outbox.exchange(second[0]))
         await asyncio.wait_for(later, 300)
         assert not fetching.done() and outbox.complaints[7] == 2
         fetching.cancel()

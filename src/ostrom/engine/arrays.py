@@ -9,6 +9,8 @@ A strategy is a table of states, and a round is one array operation over all mat
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from itertools import accumulate, product
 from math import fsum
 from typing import Any
 
@@ -84,8 +86,7 @@ def play_arrays(
     ``streams`` are needed only with random draws; ``first_is_cooperative`` says for each seat whether its
     cooperative action is the one named first, because options are drawn in the order in which they are named.
     """
-    size = len(table.cooperate)
-    pairs = table.initial[seats[0]] * size + table.initial[seats[1]]
+    pairs = table.initial[seats[0]] * len(table.cooperate) + table.initial[seats[1]]
     following = _pair_transitions(table)
     if table.random or rules.noise:
         intended, played = _with_chance(table, pairs, following, rules, streams, first_is_cooperative)
@@ -235,22 +236,22 @@ class ArrayPlayer:
             yield from self._batch(units[:half], rules)
             yield from self._batch(units[half:], rules)
             return
-        first = (game.cooperative[0] == 0, game.cooperative[1] == 0)
         needs_chance = table.random or rules.noise or rules.continuation is not None
         streams = [unit.streams for unit in units] if needs_chance else ()
-        moves = play_arrays(table, seats, rules, streams, first)
+        moves = play_arrays(table, seats, rules, streams, (game.cooperative[0] == 0, game.cooperative[1] == 0))
         scores = _scores(game, moves, rules.discount)
         for m, unit in enumerate(units):
             length = int(moves.lengths[m])
-            packed = np.packbits(moves.intended[:length, :, m]).tobytes()
-            yield ArrayMatch(unit, length, packed, (scores[0][m], scores[1][m]))
+            yield ArrayMatch(
+                unit, length, np.packbits(moves.intended[:length, :, m]).tobytes(), (scores[0][m], scores[1][m])
+            )
 
     def answers(self, unit: Unit, rounds: int, intended: bytes) -> dict[Place, Journaled]:
         """Return the answers behind packed moves, as the journal of a match played step by step would hold them."""
         if rounds < 0 or len(intended) != -(-2 * rounds // 8):
             raise ReplayDiffers(f"match {unit.index}: {len(intended)} bytes of moves do not make {rounds} rounds")
-        moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
-        found: dict[Place, Journaled] = {}
+        moves, played = _unpacked(unit, rounds, intended)
+        answers: dict[Place, Journaled] = {}
         for seat, player in enumerate(unit.players):
             options, c = unit.game.actions[seat], unit.game.cooperative[seat]
             machine = self.automaton(player.config, unit.game, seat)
@@ -259,20 +260,17 @@ class ArrayPlayer:
                     f"match {unit.index}, player {seat + 1}: was journaled as moves of a finite-state strategy in "
                     "plain repetition, and is none any more"
                 )
-            odds = _odds_along(unit, machine, seat, moves)
-            cache: dict[tuple[bool, float], Answer] = {}
-            for step, p in enumerate(odds):
-                key = (bool(moves[step, seat]), p)
-                if p == (0.0 if key[0] else 1.0):
-                    took, now = (options[c], options[1 - c]) if key[0] else (options[1 - c], options[c])
+            answer = cache(partial(_answer, unit.game, seat))
+            for step, state in enumerate(_states(machine, played[:, seat], played[:, 1 - seat]).tolist()):
+                cooperates, p = bool(moves[step, seat]), machine.cooperate[state]
+                if p == 1.0 - cooperates:
+                    took, now = (options[c], options[1 - c]) if cooperates else (options[1 - c], options[c])
                     raise ReplayDiffers(
                         f"match {unit.index}, step {step}, player {seat + 1}: the strategy decides otherwise than it "
                         f"did: journaled {took!r}, rebuilt {now!r}"
                     )
-                if key not in cache:
-                    cache[key] = _answer(unit.game, seat, *key)
-                found[step, seat, ""] = (cache[key], 0, None)
-        return found
+                answers[step, seat, ""] = (answer(cooperates, p), 0, None)
+        return answers
 
     def rows(self, unit: Unit, rounds: int, intended: bytes) -> tuple[UnitRows, list[float]]:
         """Return rows and scores from packed moves, equal to those of a replay, without an object for each decision."""
@@ -286,30 +284,23 @@ class ArrayPlayer:
                 f"match {unit.index}: is journaled with {rounds} rounds, and its rules play {_length(unit, rules)}"
             )
         game, c = unit.game, [int(x or 0) for x in unit.game.cooperative]
-        moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
-        played = moves.copy()
-        if rules.noise:
-            root, numbers = unit.streams.base_key("tremble"), np.arange(1, rounds + 1)
-            for seat in (0, 1):
-                played[:, seat] ^= chances_along(root, numbers, seat) < rules.noise
+        moves, played = _unpacked(unit, rounds, intended)
         answers: list[tuple[Any, ...]] = []
         answer_codes = np.empty((rounds, 2), dtype=np.int64)
         for seat, machine in enumerate(machines):
             assert machine is not None
             states = _states(machine, played[:, seat], played[:, 1 - seat])
-            odds = np.array(machine.cooperate)[states]
-            if (odds == 1.0 - moves[:, seat]).any():
+            if (np.array(machine.cooperate)[states] == 1.0 - moves[:, seat]).any():
                 self.answers(unit, rounds, intended)  # raises the error at the move that differs
             kinds, codes = np.unique(2 * states + moves[:, seat], return_inverse=True)
             answer_codes[:, seat] = codes + len(answers)
             for state, move in (divmod(int(kind), 2) for kind in kinds):
                 answers.append(said_of(game, seat, _answer(game, seat, move, machine.cooperate[state]), 0, act=True))
-        profiles = [(a, b) for a in (0, 1) for b in (0, 1)]
         actions = np.where(played == 1, c, 1 - np.array(c))
         came = [
             (game.actions[seat][profile[seat]], game.cooperates(seat, profile[seat]), game.payoff(profile)[seat])
             for seat in (0, 1)
-            for profile in profiles
+            for profile in product((0, 1), repeat=2)
         ]
         came_codes = (2 * actions[:, :1] + actions[:, 1:]) + np.array([0, 4])
         payoffs = np.array([result[2] for result in came])[came_codes]
@@ -342,26 +333,21 @@ def _length(unit: Unit, rules: ArrayRules) -> int:
 
 def _states(machine: Automaton, own: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the states of an automaton before each round, from the moves."""
-    states, state = [], machine.initial
-    for outcome in (3 - 2 * own.astype(np.int64) - other).tolist():
-        states.append(state)
-        state = machine.transitions[state][outcome]
-    return np.array(states, dtype=np.int64)
+    outcomes = (3 - 2 * own.astype(np.int64) - other).tolist()
+    after = accumulate(outcomes, lambda state, outcome: machine.transitions[state][outcome], initial=machine.initial)
+    return np.fromiter(after, np.int64)[:-1]
 
 
-def _odds_along(unit: Unit, machine: Automaton, seat: int, intended: NDArray[np.uint8]) -> list[float]:
-    """Return the stated chance of cooperation before each round; random slips are drawn again."""
+def _unpacked(unit: Unit, rounds: int, intended: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the moves by round and seat, as intended and as played: random slips are drawn again."""
     rules = unit.mechanism.array_rules(unit.game)
-    assert rules is not None
-    streams, state, odds = unit.streams, machine.initial, []
-    for t, row in enumerate(intended.tolist()):
-        odds.append(machine.cooperate[state])
-        played = [
-            bool(move) ^ (rules.noise > 0 and streams.chance(t + 1, s, "tremble") < rules.noise)
-            for s, move in enumerate(row)
-        ]
-        state = machine.transitions[state][2 * (not played[seat]) + (not played[1 - seat])]
-    return odds
+    moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
+    played = moves.copy()
+    if rules is not None and rules.noise:
+        root, numbers = unit.streams.base_key("tremble"), np.arange(1, rounds + 1)
+        for seat in (0, 1):
+            played[:, seat] ^= chances_along(root, numbers, seat) < rules.noise
+    return moves, played
 
 
 def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[float], list[float]]:

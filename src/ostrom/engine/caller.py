@@ -56,14 +56,15 @@ def call_key(model: bytes, prompt: bytes, request: Request, replicate: tuple[int
     """
     constraint, limits, tools = request.constraint, b"null,0", b""
     if constraint is not None or request.top_logprobs:
-        bound = None if constraint is None else [constraint.choices, constraint.schema]
-        limits = _canonical([bound, request.top_logprobs])[1:-1]
+        allowed = None if constraint is None else [constraint.choices, constraint.schema]
+        limits = _canonical([allowed, request.top_logprobs])[1:-1]
     if request.tools:  # requests without tools keep the keys of earlier versions
         tools = b"," + _canonical([[tool.name, tool.description, tool.schema] for tool in request.tools])
     seed, match, step, player, part = replicate
     place = b'["%d","%d","%d","%d",%b]' % (seed, match, step, player, orjson.dumps(part))
-    data = b"[%b,%b,%b,%b,%b%b]" % (model, prompt, _params_text(request.params), limits, place, tools)
-    return hashlib.blake2b(data, digest_size=16).digest()
+    return hashlib.blake2b(
+        b"[%b,%b,%b,%b,%b%b]" % (model, prompt, _params_text(request.params), limits, place, tools), digest_size=16
+    ).digest()
 
 
 def _canonical(data: Any) -> bytes:
@@ -71,6 +72,9 @@ def _canonical(data: Any) -> bytes:
 
 
 _params_text = Derived(_canonical)
+
+
+_REPLIES = "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID"
 
 
 class Cache:
@@ -85,9 +89,8 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
         try:
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID")
+            for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", _REPLIES):
+                self._db.execute(statement)
         except (sqlite3.Error, OSError) as error:
             self._db.close()
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
@@ -106,18 +109,12 @@ class Cache:
         """Store a complete reply; a truncated or filtered one is not stored."""
         if reply.finish not in ("stop", "tools"):
             return
-        usage = reply.usage
         data = {
             "text": reply.text,
             "reasoning": reply.reasoning,
             "reasoning_kind": reply.reasoning_kind,
             "finish": reply.finish,
-            "usage": {
-                "input": usage.input,
-                "output": usage.output,
-                "cached": usage.cached,
-                "reasoning": usage.reasoning,
-            },
+            "usage": {name: getattr(reply.usage, name) for name in ("input", "output", "cached", "reasoning")},
             "logprobs": None if reply.logprobs is None else dict(reply.logprobs),
             "model": reply.model,
             "at": time.time(),
@@ -190,7 +187,7 @@ class Caller:
         """Make one call with retries; every try is journaled."""
         name, gate = model.name, self.gate
         prompt = prompt_of(request)
-        key = self._key(unit, step, player, part, model, request, prompt)
+        key = self.key(unit, step, player, part, model, request, prompt)
         record = partial(CallRecord, unit.index, step, player, part, name, key, prompt, journaled_params(request))
         if self.cache is not None and (cached := await self.cache.get(key)) is not None:
             self.tally.cached += 1
@@ -289,15 +286,12 @@ class Caller:
         """Return the price of a call; None if unknown."""
         return price_of(model, usage, self.prices)
 
-    def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
-        """The key under which a call is journaled."""
-        return self._key(unit, step, player, part, model, request, prompt_of(request))
-
-    def _key(
-        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request, prompt: bytes
+    def key(
+        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request, prompt: bytes | None = None
     ) -> bytes:
+        """The key under which a call is journaled; ``prompt`` is that of the request, if it is serialized already."""
         place = (unit.seed, key_of(unit.key), step, player, part)
-        return call_key(self._settled[model.name], prompt, request, place)
+        return call_key(self._settled[model.name], prompt or prompt_of(request), request, place)
 
     async def _rest(self, seconds: float) -> None:
         """Wait before another try, unless the run is being stopped."""

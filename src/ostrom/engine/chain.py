@@ -85,13 +85,13 @@ class Chain:
                 [(self.journal.outcome_of(index) or end)[3] for index in unit.needs]
             )
         answers = self.rows.answers(unit)
-        journal, calls = _JournaledAnswers(unit, answers), _JournaledCalls(self, unit)
         factory = _JournaledFactory(
             answers, self._models, self.plan.library, Invalidity(self.plan.retries, self.plan.policy, self.plan.refused)
         )
-        agents = factory([seated.config for seated in unit.players], unit.streams)
         match = LiveMatch(
-            unit, mechanism.play(unit.game, unit.streams), agents, journal, calls, Tally(), _ToolResults(answers), None,
+            unit, mechanism.play(unit.game, unit.streams),
+            factory([seated.config for seated in unit.players], unit.streams), _JournaledAnswers(unit, answers),
+            _JournaledCalls(self, unit), Tally(), _ToolResults(answers), None,
             lambda config: factory.agent(config, unit.streams),
         )  # fmt: skip
         try:
@@ -210,8 +210,7 @@ class _JournaledAnswers:
             raise ReplayDiffers(f"{where}: its answer is missing")
         if not self._own.get(player):
             return
-        names = ("value", "reading", "probabilities", "note", "facts")
-        for name in names:
+        for name in ("value", "reading", "probabilities", "note", "facts"):
             read, recorded = getattr(answer, name), getattr(journaled[0], name)
             if not same(_plain(read), _plain(recorded)):
                 raise ReplayDiffers(

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.integrity import SEALS, explain, with_checksum
+from ostrom.engine.integrity import SEALS, explain, remove_limits, with_checksum
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import Derived, value
 from ostrom.models.base import Reply, Usage
@@ -176,15 +176,15 @@ def packed(prompts: Sequence[bytes]) -> bytes:
 
 def unpacked(package: bytes) -> list[Any]:
     """Return the stored prompts of a package: [role, content] pairs, or references (see ``PromptChains``)."""
-    return _prompts(_inflated(package))
+    return _prompts(inflated(package, MOST_PACKAGE, "its package is cut off or has"))
 
 
-def _inflated(package: bytes) -> bytes:
-    """Decompress a package up to the size limit: a few bytes can expand to gigabytes."""
+def inflated(content: bytes, most: int, wrong: str) -> bytes:
+    """Decompress up to a size limit: a few bytes can expand to gigabytes. ``wrong`` begins the error."""
     reader = zlib.decompressobj()
-    raw = reader.decompress(package, MOST_PACKAGE)
+    raw = reader.decompress(content, most)
     if not reader.eof:
-        raise ValueError(f"its package is cut off or has more than {MOST_PACKAGE:,} bytes")
+        raise ValueError(f"{wrong} more than {most:,} bytes")
     return raw
 
 
@@ -208,7 +208,7 @@ class Packages:
     def __call__(self, package: int) -> list[Any]:
         """Return the stored prompts of a package."""
         if package not in self._read_packages:
-            raw = _inflated(self._read(package))
+            raw = inflated(self._read(package), MOST_PACKAGE, "its package is cut off or has")
             if self._size + len(raw) > MOST_PACKAGE:
                 self._read_packages, self._size = {}, 0
             self._read_packages[package] = _prompts(raw)
@@ -380,6 +380,7 @@ class Writer:
     def _write_forever(self) -> None:
         try:
             connection = self._connect()
+            remove_limits(connection)  # the journal was checked when it was opened
             tally = os.open(self._tally_path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o644)
             os.pwrite(tally, b"%020d\n" % self.entries, 0)
             os.fsync(tally)
@@ -411,8 +412,7 @@ class Writer:
                 os.pwrite(tally, b"%020d\n" % self.entries, 0)
                 self.check_place()
         except Exception as error:  # any error must reach the waiters
-            failure = error if isinstance(error, RunError) else RunError(explain(self._path, error))
-            self._fail(failure, waiting)
+            self._fail(error if isinstance(error, RunError) else RunError(explain(self._path, error)), waiting)
             return False
         if waiting:
             self._loop.call_soon_threadsafe(_release, waiting, None)

@@ -173,8 +173,8 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        input_value = repr(first.get("input"))
-        input_text = f" (found {input_value if len(input_value) <= 80 else input_value[:77] + '...'})"
+        value = repr(first.get("input"))
+        input_text = f" (found {value if len(value) <= 80 else value[:77] + '...'})"
         raise RunError(f"{path}: {key}: {first['msg']}{'' if first['type'] == 'missing' else input_text}") from None
     return data
 
@@ -224,8 +224,7 @@ def without_shards(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fixed(part: Mapping[str, Any]) -> dict[str, Any]:
-    free = {*FREE_TO_CHANGE, *MAY_GROW, *MAY_BE_DECIDED}
-    return {key: value for key, value in part.items() if key not in free}
+    return {key: value for key, value in part.items() if key not in FREE_TO_CHANGE + MAY_GROW + MAY_BE_DECIDED}
 
 
 def _digest(data: bytes) -> str:

@@ -124,9 +124,7 @@ def rounds_to_keep(
 
 def steps_of(numbers: Codes) -> Codes:
     """Return the difference of each number to the one before."""
-    changes = numbers.copy()
-    changes[1:] -= numbers[:-1]
-    return changes
+    return np.diff(numbers, prepend=0)
 
 
 def as_columns(table: Sequence[tuple[Any, ...]]) -> bytes:

@@ -80,8 +80,8 @@ def compare_end(unit: int, what: str, journaled: Any, rebuilt: Any) -> None:
         return
     where = f"match {unit}"
     if what == "scores" and len(journaled) == len(rebuilt):
-        player = next(p for p, (a, b) in enumerate(zip(journaled, rebuilt, strict=True)) if not same(a, b))
-        where += f", player {player + 1}"
+        player = next(p for p, pair in enumerate(zip(journaled, rebuilt, strict=True), 1) if not same(*pair))
+        where += f", player {player}"
     raise ReplayDiffers(f"{where}: the {what} differ: journaled {_json_text(journaled)}, rebuilt {_json_text(rebuilt)}")
 
 
@@ -97,9 +97,8 @@ def same(one: Any, other: Any) -> bool:
         return one == other or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, str) or isinstance(other, str):
-        return bool(one == other)
-    if isinstance(one, Sequence) and isinstance(other, Sequence):
+    texts = isinstance(one, str) or isinstance(other, str)
+    if isinstance(one, Sequence) and isinstance(other, Sequence) and not texts:
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     return bool(one == other)
 

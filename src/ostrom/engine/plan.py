@@ -89,8 +89,10 @@ class Unit:
 
     def before(self, step: int, number: int) -> tuple[EarlierPlayers, ...]:
         """Return the ``earlier`` players of a fork of this unit that begins at a step and round ``number``."""
-        past = (*self.earlier, EarlierPlayers(step, number, self.players))
-        return tuple(EarlierPlayers(min(one.step, step), min(one.round, number), one.players) for one in past)
+        return tuple(
+            EarlierPlayers(min(one.step, step), min(one.round, number), one.players)
+            for one in (*self.earlier, EarlierPlayers(step, number, self.players))
+        )
 
     def decides(self, player: int, step: int | None = None, number: int = 0) -> int:
         """Return the index in ``seated`` of who decides for a player at a step (or in a round)."""
@@ -281,8 +283,8 @@ class Plan(FormerNames, ABC, former=FORMER):
             own = {unit: state for unit, state in states.items() if self.unit(unit).kind == "match"}
             far = replace(self.played(own), planned=self.planned - self.preparations)
         more = [f", {n} {how}" for n, how in ((far.skipped, "skipped"), (far.failed, "failed")) if n]
-        now = ", being played" if playing else ""
-        return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}{now}"
+        more += [", being played"] if playing else []
+        return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}"
 
     def use_old_names(self, journal: Journal) -> None:  # most plans have no renamed actions
         """Use the action names of an older journal, if actions have been renamed since."""

@@ -168,8 +168,8 @@ class PlayOptions:
     @property
     def bounds(self) -> dict[str, float]:
         """Return the stated limits of the budget, by their names in study files."""
-        bounds = {"usd": self.budget_usd, "calls": self.budget_calls, "tokens": self.budget_tokens}
-        return {name: bound for name, bound in bounds.items() if bound is not None}
+        bounds = ("usd", self.budget_usd), ("calls", self.budget_calls), ("tokens", self.budget_tokens)
+        return {name: bound for name, bound in bounds if bound is not None}
 
     @property
     def on_cluster(self) -> bool:
@@ -179,8 +179,8 @@ class PlayOptions:
     def stated(self) -> dict[str, Any]:
         """Return the options that differ from their defaults."""
         usual = PlayOptions()
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in values.items() if value != getattr(usual, name)}
+        names = (f.name for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name))
+        return {name: getattr(self, name) for name in names}
 
     def for_workers(self) -> PlayOptions:
         """Return the options for the workers of a cluster: retries, the table of prices and the cache."""

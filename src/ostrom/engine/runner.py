@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.batching.ledger import refuse_batches
-from ostrom.engine.executors.local import Assignment, Executor, LocalExecutor, Session, UnitEnd
+from ostrom.engine.executors.local import Assignment, BatchExecutor, Executor, LocalExecutor, Session, UnitEnd
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Spending, Stopped
 from ostrom.engine.journal import Journal
@@ -95,22 +95,15 @@ class Runner:
 
     def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
         options = self.options
-        if options.batch:
-            return self._batch_executor(models)
+        if options.batch and options.on_cluster:
+            raise UsageError("--batch: batches are sent from this process, not from a cluster (--executor ray)")
+        if options.batch and self.plan.arrivals is not None:
+            raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
         if not options.on_cluster:
-            return LocalExecutor(models, self.library, options)
+            return (BatchExecutor if options.batch else LocalExecutor)(models, self.library, options)
         from ostrom.engine.executors.ray import RayExecutor
 
         return RayExecutor(self.plan, open_models, self.library, options)
-
-    def _batch_executor(self, models: Mapping[str, Model]) -> Executor:
-        from ostrom.engine.executors.local import BatchExecutor
-
-        if self.options.on_cluster:
-            raise UsageError("--batch: batches are sent from this process, not from a cluster (--executor ray)")
-        if self.plan.arrivals is not None:
-            raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
-        return BatchExecutor(models, self.library, self.options)
 
     def stop(self, why: str, *, interrupted: bool = False) -> None:
         """Stop cleanly: await and journal the calls in flight, start nothing new."""
@@ -167,8 +160,8 @@ class Runner:
         self._begun = journal.begun()
         self._failed_before = {index for index, state in self._states.items() if state == "failed"}
         tally = self.tally
-        tally.done = sum(state == "done" for state in self._states.values())
-        tally.skipped = sum(state == "skipped" for state in self._states.values())
+        states = Counter(self._states.values())
+        tally.done, tally.skipped = states["done"], states["skipped"]
         tally.resumed = tally.done + tally.skipped
         if tally.preparations:
             ended = ((index, state) for index, state in self._states.items() if state != "failed")
@@ -186,9 +179,11 @@ class Runner:
 
     def _final(self, states: dict[int, str]) -> dict[int, str]:
         """Return the final states: a unit skipped because its preparation failed is tried again with it."""
-        skipped = [index for index, state in states.items() if state == "skipped"]
-        again = {i for i in skipped if any(states.get(n) == "failed" for n in self.plan.unit(i).needs)}
-        return {index: state for index, state in states.items() if index not in again}
+        return {
+            index: state
+            for index, state in states.items()
+            if state != "skipped" or all(states.get(need) != "failed" for need in self.plan.unit(index).needs)
+        }
 
     def _waiting(self) -> Iterator[Unit]:
         """Yield units to be played in starting order, never more than the limit."""
@@ -296,37 +291,37 @@ class Runner:
 
     async def _conclude(self, unit: Unit, ended: UnitEnd, journal: Journal) -> None:
         """Journal the end of a unit; an error that concerns the run stops all units."""
-        error = ended.error
-        if error is None:
-            self._end(unit, journal, "done", None, ended)
-            await (journal.flush() if journal.backlog > 2000 else asyncio.sleep(0))
-        elif isinstance(error, SkipMatch):
-            self._end(unit, journal, "skipped", str(error), ended)
-            self._tell(unit, f"skipped: {error}")
-        elif isinstance(error, InvalidAnswers):
-            self._failed(unit, journal, ended.steps, str(error))
-        elif isinstance(error, Stopped):
-            return
-        elif isinstance(error, BudgetSpent):
-            self.stop(str(error))
-        elif isinstance(error, ReplayDiffers):
-            self._error = self._error or RunError(f"{journal.path}: {error} ({journal.played_by})")
-            self.stop(str(error))
-        elif isinstance(error, ModelGivenUp):
-            self._failed(unit, journal, ended.steps, self._unplayable(unit) or str(error))
-        elif isinstance(error, ModelError):
-            message = f"{type(error).__name__}: {error}"
-            for model in models_of(unit) & await self.executor.models_to_abort() - self._aborted_models.keys():
-                self._aborted_models[model] = message
-                self.executor.give_up(model, message)
-                self._lost = self._lost or error
-            self._unplayable(unit)
-            self._failed(unit, journal, ended.steps, message)
-        else:
-            self._error = self._error or error
-            self.stop(str(error))
-            if journal.failed:
-                raise error
+        match ended.error:
+            case None:
+                self._end(unit, journal, "done", None, ended)
+                await (journal.flush() if journal.backlog > 2000 else asyncio.sleep(0))
+            case SkipMatch() as error:
+                self._end(unit, journal, "skipped", str(error), ended)
+                self._tell(unit, f"skipped: {error}")
+            case InvalidAnswers() as error:
+                self._failed(unit, journal, ended.steps, str(error))
+            case Stopped():
+                pass
+            case BudgetSpent() as error:
+                self.stop(str(error))
+            case ReplayDiffers() as error:
+                self._error = self._error or RunError(f"{journal.path}: {error} ({journal.played_by})")
+                self.stop(str(error))
+            case ModelGivenUp() as error:
+                self._failed(unit, journal, ended.steps, self._unplayable(unit) or str(error))
+            case ModelError() as error:
+                message = f"{type(error).__name__}: {error}"
+                for model in models_of(unit) & await self.executor.models_to_abort() - self._aborted_models.keys():
+                    self._aborted_models[model] = message
+                    self.executor.give_up(model, message)
+                    self._lost = self._lost or error
+                self._unplayable(unit)
+                self._failed(unit, journal, ended.steps, message)
+            case error:
+                self._error = self._error or error
+                self.stop(str(error))
+                if journal.failed:
+                    raise error
 
     @property
     def _no_model_left(self) -> bool:
@@ -378,8 +373,8 @@ class Runner:
     def _tell(self, unit: Unit, reason: str) -> None:
         """Keep the first 100 reasons for the summary; all are in the journal."""
         if len(self.tally.failures) < 100:
-            what = "design" if unit.kind == "preparation" else unit.kind
-            self.tally.failures.append(f"{what} {unit.index}: {reason}")
+            kind = "design" if unit.kind == "preparation" else unit.kind
+            self.tally.failures.append(f"{kind} {unit.index}: {reason}")
 
 
 def count_spent(tally: Tally, journal: Journal, plan: Plan, options: PlayOptions) -> None:

@@ -76,8 +76,11 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
     parameters = inspect.signature(factory).parameters
     unknown = [key for key in settings if key not in parameters]
     if unknown:
-        allowed = sorted(key for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY)
-        raise StudyError(f"{name.partition('/')[0]} models have no such setting", actual=unknown[0], allowed=allowed)
+        raise StudyError(
+            f"{name.partition('/')[0]} models have no such setting",
+            actual=unknown[0],
+            allowed=sorted(key for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY),
+        )
     check_values(settings)
     check_settings(name, settings)
     return factory, argument

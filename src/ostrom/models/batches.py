@@ -142,8 +142,9 @@ class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
     async def json(self, method: str, path: str, body: Any = None, kind: str | None = None) -> dict[str, Any]:
         """One exchange of JSON objects; ``kind`` is the content type of a body that is not JSON."""
         payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
-        more_time = len(payload) / BYTES_A_SECOND
-        response = await self.transport.exchange(Route(method, path, kind), payload, more_time=more_time)
+        response = await self.transport.exchange(
+            Route(method, path, kind), payload, more_time=len(payload) / BYTES_A_SECOND
+        )
         # Errors are journaled and shown, so keys that a service repeats are removed.
         document = json_or_none(self.transport.redactor.clean(response.body.decode("utf-8", "replace")))
         if not isinstance(document, dict):
@@ -182,9 +183,10 @@ class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
 
     async def lines(self, path: str, requests: int | None) -> list[dict[str, Any]]:
         """Return the JSON objects in a result file; other content is left out."""
-        more_time = (10_000 if requests is None else requests) / RESULTS_A_SECOND
         response = await self.transport.exchange(
-            Route("GET", path), largest=largest_results(requests), more_time=more_time
+            Route("GET", path),
+            largest=largest_results(requests),
+            more_time=(10_000 if requests is None else requests) / RESULTS_A_SECOND,
         )
         documents = []
         for text in response.body.split(b"\n"):

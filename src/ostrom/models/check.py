@@ -40,8 +40,7 @@ async def check_model(model: str | Model, *, concurrent: int = 4, close: bool = 
     """
     model = open_model(model) if isinstance(model, str) else model
     passed = []
-    checks = [_one_call, _stages, _description, _abilities, _concurrency, _usage]
-    for check in checks:
+    for check in [_one_call, _stages, _description, _abilities, _concurrency, _usage]:
         await check(model, concurrent)
         passed.append(check.__name__.strip("_"))
     if close:
@@ -192,8 +191,7 @@ async def _concurrency(model: Model, concurrent: int) -> None:
     if model.abilities.choices:
         labels = [(f"[B{n}]", f"[C{n}]") for n in range(concurrent)]
         requests = [_request(f"Choose {a} or {b}.", constraint=Constraint(choices=(a, b))) for a, b in labels]
-        replies = await asyncio.gather(*map(model.complete, requests))
-        for reply, allowed in zip(replies, labels, strict=True):
+        for reply, allowed in zip(await asyncio.gather(*map(model.complete, requests)), labels, strict=True):
             _must(reply.text in allowed, model, f"mixes up concurrent calls: {reply.text!r} is not in {allowed}")
 
 

@@ -123,8 +123,9 @@ async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext 
         while waiting or trying:
             if waiting:
                 trying.add(asyncio.create_task(attempt(waiting.popleft())))
-            retry = HEAD_START if waiting else None
-            done, trying = await asyncio.wait(trying, timeout=retry, return_when=asyncio.FIRST_COMPLETED)
+            done, trying = await asyncio.wait(
+                trying, timeout=HEAD_START if waiting else None, return_when=asyncio.FIRST_COMPLETED
+            )
             failed += [error for task in done if (error := task.exception()) is not None]
             connected = [task for task in done if task.exception() is None]
             if connected:
@@ -153,8 +154,11 @@ def is_address(host: str) -> bool:
 def _in_turn(addresses: Iterable[tuple[Any, ...]]) -> list[str]:
     """Return the addresses with alternating families, starting with the resolver's first."""
     families = grouped((family, str(address[0])) for family, *_, address in addresses)
-    mixed = chain.from_iterable(zip_longest(*families.values()))
-    return list(dict.fromkeys(address for address in mixed if address is not None))
+    return list(
+        dict.fromkeys(
+            address for address in chain.from_iterable(zip_longest(*families.values())) if address is not None
+        )
+    )
 
 
 def _abort(task: asyncio.Task[P]) -> None:

@@ -72,15 +72,17 @@ def from_document(
     retry_after: float | None = None,
 ) -> ModelError:
     """Return the error for a status and its JSON; ``body`` is used if that is no object."""
-    message = one_line(message_in(document, body), secrets)
-    return make(status, who, message, code=_code(document), retry_after=retry_after)
+    return make(
+        status, who, one_line(message_in(document, body), secrets), code=_code(document), retry_after=retry_after
+    )
 
 
 def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -> ModelError:
     """Return the error for an ``error`` object in a reply with status 200; unclear codes count as 5xx."""
     code = error.get("code") if isinstance(error, dict) else None
-    status = code if isinstance(code, int) and 400 <= code <= 599 else 500
-    return from_document(status, {"error": error}, who=who, secrets=secrets)
+    return from_document(
+        code if isinstance(code, int) and 400 <= code <= 599 else 500, {"error": error}, who=who, secrets=secrets
+    )
 
 
 def make(status: int, who: str, text: str, *, code: str | None = None, retry_after: float | None = None) -> ModelError:

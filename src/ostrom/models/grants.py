@@ -35,8 +35,7 @@ def allow_key(variable: str, *hosts: str) -> None:
 
     >>> allow_key("LAB_KEY", "https://models.example.org")
     """
-    pairs = {(_variable(variable, "allow_key"), _place(host, "allow_key")) for host in hosts}
-    _granted.set(_granted.get() | pairs)
+    _granted.set(_granted.get() | {(_variable(variable, "allow_key"), _place(host, "allow_key")) for host in hosts})
 
 
 def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
@@ -108,8 +107,7 @@ def key_for(address: str, homes: Iterable[str], variables: Iterable[str], *, nam
             raise AccessRefused(f"{who}: the environment variable {named} (key_variable) is not set")
         return as_header(key, source=named)
     here = origin(address)
-    own = variables if any(origin(home) == here for home in homes) else (OWN_VARIABLE,)
-    for variable in own:
+    for variable in variables if any(origin(home) == here for home in homes) else (OWN_VARIABLE,):
         if (key := first_set((variable,))) is not None:
             require(variable, address, who=who)
             return as_header(key, source=variable)

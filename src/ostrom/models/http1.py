@@ -207,8 +207,7 @@ class ResponseReader:
                 if self._response is None:
                     raise self._problem or InvalidResponse(str(error), data) from None
             if self._response is not None:
-                more = self._more or piece is not data
-                return self._response._replace(keep=False) if more else self._response
+                return self._response._replace(keep=False) if (self._more or piece is not data) else self._response
             if piece is data:
                 return None
             data = data[room:]
@@ -218,8 +217,11 @@ class ResponseReader:
     def end(self) -> Response | None:
         """Handle the end of the connection; return the response if this marks its end."""
         headers = self._headers
-        framed = "content-length" in headers or "transfer-encoding" in headers
-        return self._finish(keep=False) if self._status and not framed else None
+        return (
+            self._finish(keep=False)
+            if self._status and not ("content-length" in headers or "transfer-encoding" in headers)
+            else None
+        )
 
     # -- called by the parser ------------------------------------------------------------------------
 

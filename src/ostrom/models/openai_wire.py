@@ -128,8 +128,7 @@ def _add_prefill(body: dict[str, Any], request: Request, dialect: Dialect) -> No
         body["continue_final_message"] = True
     elif dialect.prefill == "prefix":
         last = request.messages[-1]
-        opening = {"role": last.role, "content": last.content, "prefix": True}
-        body["messages"] = [*request.messages[:-1], opening]
+        body["messages"] = [*request.messages[:-1], {"role": last.role, "content": last.content, "prefix": True}]
 
 
 def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:

@@ -63,8 +63,7 @@ class Redactor:
             for start in range(len(form) - length + 1):
                 self._runs.setdefault(length, set()).add(form[start : start + length])
             # Any substring of this length of a key contains one of these pieces completely.
-            steps = range(0, len(form) - _ANCHOR + 1, length - _ANCHOR + 1)
-            anchors |= {form[i : i + _ANCHOR] for i in steps}
+            anchors |= {form[i : i + _ANCHOR] for i in range(0, len(form) - _ANCHOR + 1, length - _ANCHOR + 1)}
         self._anchors = tuple(anchor.encode() for anchor in sorted(anchors))
 
     def __repr__(self) -> str:

@@ -101,8 +101,9 @@ class PendingPost(PendingCall):
 
     async def reply(self) -> Reply:
         body, transport = (await self.response()).body, self._transport
-        reply = self._decode(body, self._request, who=transport.who, secrets=transport.secrets)
-        return transport.redactor.clean_reply(reply)
+        return transport.redactor.clean_reply(
+            self._decode(body, self._request, who=transport.who, secrets=transport.secrets)
+        )
 
 
 class PendingExchange(PendingPost):
@@ -293,8 +294,7 @@ class Transport:
             return one_line(str(error), self.secrets) + (f" (it sent {excerpt[:40]!r})" if excerpt else "")
         if isinstance(error, ssl.SSLError):
             return one_line(reason(error), self.secrets)
-        message = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return one_line(str(message), self.secrets)
+        return one_line(str(getattr(error, "strerror", None) or str(error) or type(error).__name__), self.secrets)
 
 
 class HttpModel(ABC):

@@ -113,8 +113,7 @@ class BatchCaller(Caller):
             self._scheduler.journaled(key)
 
     def _pending(self, unit: Unit, model: Model, request: Request, key: bytes, attempt: int) -> PendingCall:  # noqa: ARG002
-        release = partial(self.gate.release, model.name)
-        return WaveCall(self._scheduler, unit.index, model.name, request, key, release)
+        return WaveCall(self._scheduler, unit.index, model.name, request, key, partial(self.gate.release, model.name))
 
     def _sent(self, pending: PendingCall) -> bool:
         """Return whether the batch holds a reply, which is billed; calls still in a batch are collected later."""

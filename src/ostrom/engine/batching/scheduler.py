@@ -106,11 +106,8 @@ class BatchScheduler:
         batch = opened.batch
         service = self.services.get(batch.model)
         if batch.how == "planned" or service is None or not await service.find(batch):
-            self._forget(opened)
-
-    def _forget(self, opened: _Open) -> None:
-        self.ledger.tell(opened.batch, "void")
-        self._close(opened)
+            self.ledger.tell(batch, "void")
+            self._close(opened)
 
     def _close(self, opened: _Open) -> None:
         self._opened.pop(opened.batch.number, None)
@@ -178,13 +175,11 @@ class BatchScheduler:
             self._close(opened)
 
     def _no_longer_waits(self, call: WaveCall) -> None:
-        if not call.placed:
-            return
-        call.placed = False
-        if self._waiting[call.unit] <= 1:
-            self._waiting.pop(call.unit, None)
-        else:
+        if call.placed:
+            call.placed = False
             self._waiting[call.unit] -= 1
+            if not self._waiting[call.unit]:
+                del self._waiting[call.unit]
 
     def _answer(self, call: WaveCall, line: ResultLine) -> None:
         self._no_longer_waits(call)
@@ -216,8 +211,7 @@ class BatchScheduler:
 
     async def close(self) -> None:
         """End all tasks."""
-        tasks = [o.work for o in self._opened.values() if o.work is not None]
-        tasks += [self._sealer] if self._sealer is not None else []
+        tasks = [task for task in (self._sealer, *(o.work for o in self._opened.values())) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -332,14 +326,17 @@ class BatchScheduler:
                 if batch.how == "planned" and (self._stopping or len(opened.calls) < len(batch.keys)):
                     self.ledger.tell(batch, "void")  # nothing was sent: the calls still wanted go into another batch
                 elif batch.how == "planned":
-                    requests = [BatchRequest(batch.request_id(c.key), c.body) for c in opened.calls.values()]
-                    await service.make(batch, requests)
+                    await service.make(
+                        batch, [BatchRequest(batch.request_id(c.key), c.body) for c in opened.calls.values()]
+                    )
                     for call in opened.calls.values():
                         call.body = b""  # frees memory: a wave may take a day
                 elif not await service.find(batch):
                     self.ledger.tell(batch, "void")
-            if batch.void:
-                self._requeue_all(opened)
+            if batch.void:  # it never existed: its calls go into the next wave
+                self._close(opened)
+                for call in list(opened.calls.values()):
+                    self._requeue(opened, call)
                 return
         if self._stopping:
             self._leave(opened)
@@ -356,7 +353,9 @@ class BatchScheduler:
             return
         why = [one_line(f"{problem.code} {problem.message}") for problem in ended.problems[:10]]
         counts = {"requests": len(batch.keys), "answered": len(lines)} | ({"why": why[0]} if why else {})
-        silent = [] if ended.how == "failed" and not ended.outputs else _silent(batch, lines)
+        rejected = ended.how == "failed" and not ended.outputs
+        unread = [place for place, key in enumerate(batch.keys) if key not in lines or lines[key].kind == "bad"]
+        silent = [] if rejected else unread
         self.ledger.tell(batch, "ended", how=ended.how, **counts, **({"silent": silent} if silent else {}))
         await self.ledger.flush()  # before any of them is sent again
         for each in why:
@@ -373,12 +372,12 @@ class BatchScheduler:
             return
         batch = opened.batch
         for problem in ended.problems:
-            if problem.line is not None and 1 <= problem.line <= len(batch.keys):
-                call = opened.calls.pop(batch.keys[problem.line - 1], None)
-                if call is not None:
-                    self._note_reply(opened, call.key)
-                    message = one_line(f"{problem.code} {problem.message}")
-                    self._refuse(call, RequestRefused(f"{batch.model} refused the request: {message}"))
+            if problem.line is None or not 1 <= problem.line <= len(batch.keys):
+                continue
+            if (call := opened.calls.pop(batch.keys[problem.line - 1], None)) is not None:
+                self._note_reply(opened, call.key)
+                why = one_line(f"{problem.code} {problem.message}")
+                self._refuse(call, RequestRefused(f"{batch.model} refused the request: {why}"))
         if any(says_full(problem) for problem in ended.problems):
             await self._make_room(opened)
         else:
@@ -393,8 +392,7 @@ class BatchScheduler:
             for call in opened.calls.values():
                 call.times -= 1  # this batch did not try the call
         accepted = [o for o in self._opened.values() if o.batch.model == model and o.batch.how == "in_progress"]
-        under_way = [o.work for o in accepted if o.work is not None and not o.work.done()]
-        if under_way:
+        if under_way := [o.work for o in accepted if o.work is not None and not o.work.done()]:
             await asyncio.wait(under_way, timeout=polling.longest, return_when=asyncio.FIRST_COMPLETED)
         elif len(opened.batch.keys) > 1:
             self._most[model] = min(self._most[model], max(1, len(opened.batch.keys) // 2))
@@ -424,12 +422,6 @@ class BatchScheduler:
         if self._member.get(key) is opened:
             del self._member[key]
 
-    def _requeue_all(self, opened: _Open) -> None:
-        """Close a batch that never existed; its calls go into the next wave."""
-        self._close(opened)
-        for call in list(opened.calls.values()):
-            self._requeue(opened, call)
-
     def _requeue(self, opened: _Open, call: WaveCall) -> None:
         call.times += 1
         if call.key in opened.batch.silent:
@@ -447,8 +439,3 @@ class BatchScheduler:
             self._queue[call.model].append(call)
             self._settle(opened)
             self._note_change()
-
-
-def _silent(batch: JournaledBatch, lines: Mapping[bytes, ResultLine]) -> list[int]:
-    """The places of requests for which a batch has no readable line."""
-    return [place for place, key in enumerate(batch.keys) if key not in lines or lines[key].kind == "bad"]

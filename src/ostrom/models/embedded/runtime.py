@@ -227,8 +227,7 @@ class Beginnings:
 
     def _begins(self, prompt: str, other: str) -> bool:
         """Return whether a prompt shares far more with another prompt than with any that was read before."""
-        longest = max((_common(prompt, ended) for ended in self._ended), default=0)
-        return _common(prompt, other) >= longest + SHARED
+        return _common(prompt, other) >= max((_common(prompt, ended) for ended in self._ended), default=0) + SHARED
 
 
 def _common(one: str, other: str) -> int:

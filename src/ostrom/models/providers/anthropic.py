@@ -71,13 +71,14 @@ class AnthropicBatches(BatchEndpoint):
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
         """Return whether a batch has the wanted size, and is not older than the batches that were there before."""
         since = wanted.since
-        recent = since is None or batch.created is None or batch.created >= since
-        return recent and batch.total in (None, wanted.requests)
+        return (since is None or batch.created is None or batch.created >= since) and batch.total in (
+            None,
+            wanted.requests,
+        )
 
     async def results(self, batch: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of the results."""
-        path = f"{self.root}/{output}/results"
-        return [_line(entry) for entry in await self.lines(path, batch.total)]
+        return [_line(entry) for entry in await self.lines(f"{self.root}/{output}/results", batch.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
         how = document.get("processing_status")
@@ -87,8 +88,11 @@ class AnthropicBatches(BatchEndpoint):
         raw_counts = document.get("request_counts")
         counts = [count(n) for n in raw_counts.values()] if isinstance(raw_counts, dict) else []
         valid_counts = [n for n in counts if n is not None]
-        ends = ("succeeded", "errored", "canceled", "expired")
-        ended = [count(raw_counts.get(name)) for name in ends] if isinstance(raw_counts, dict) else []
+        ended = (
+            [count(raw_counts.get(name)) for name in (("succeeded", "errored", "canceled", "expired"))]
+            if isinstance(raw_counts, dict)
+            else []
+        )
         name = identifier(document, self.who)
         return BatchStatus(
             name,
@@ -196,8 +200,10 @@ def encode(request: Request, model: str) -> bytes:
         elif name != "seed":  # this API has no seed; the reply's facts say that it was not used
             raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
     if request.constraint is not None and request.constraint.schema is not None:
-        format_ = {"type": "json_schema", "schema": request.constraint.schema}
-        body["output_config"] = {**body.get("output_config", {}), "format": format_}
+        body["output_config"] = {
+            **body.get("output_config", {}),
+            "format": {"type": "json_schema", "schema": request.constraint.schema},
+        }
     try:
         return orjson.dumps(body)
     except (TypeError, ValueError) as error:
@@ -223,8 +229,10 @@ def _least_cached(model: str) -> int:
 
 def _marked(message: Message) -> dict[str, Any]:
     """Return a message with a cache mark, up to which the prompt is cached."""
-    block = {"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}
-    return {"role": message.role, "content": [block]}
+    return {
+        "role": message.role,
+        "content": [{"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}],
+    }
 
 
 def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:

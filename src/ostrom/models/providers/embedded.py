@@ -220,8 +220,9 @@ def _document(pieces: list[dict[str, Any]], name: str) -> dict[str, Any]:
         document.update((key, piece[key]) for key in ("id", "model", "usage") if piece.get(key))
     if finish is None:
         raise MalformedReply(f"{name}: the reply was stopped before its end")
-    message = {"content": "".join(texts)}
-    document["choices"] = [{"message": message, "finish_reason": finish, "logprobs": {"content": tokens}}]
+    document["choices"] = [
+        {"message": {"content": "".join(texts)}, "finish_reason": finish, "logprobs": {"content": tokens}}
+    ]
     document["model"] = Path(str(document.get("model"))).name
     return document
 

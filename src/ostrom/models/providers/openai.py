@@ -64,8 +64,10 @@ class ReplicatedModel:
     def describe(self) -> Mapping[str, Any]:
         """The description of the first server, with the addresses of all of them."""
         facts = dict(self.replicas[0].describe())
-        addresses = [replica.describe()["base_url"] for replica in self.replicas]
-        return {**facts, "client": {**facts["client"], "replicas": addresses}}
+        return {
+            **facts,
+            "client": {**facts["client"], "replicas": [replica.describe()["base_url"] for replica in self.replicas]},
+        }
 
 
 def addresses_of(address: str, replicas: Iterable[str] | None) -> list[str]:
@@ -121,8 +123,9 @@ class OpenAIBatches(BatchEndpoint):
             for r in requests
         ]
         body = b"".join([*(part.encode() for part in parts), b"\n".join(lines), f"\n\r\n--{boundary}--\r\n".encode()])
-        kind = f"multipart/form-data; boundary={boundary}"
-        return identifier(await self.json("POST", "/files", body, kind), self.who)
+        return identifier(
+            await self.json("POST", "/files", body, f"multipart/form-data; boundary={boundary}"), self.who
+        )
 
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
         """Make a batch from an uploaded file."""
@@ -219,8 +222,9 @@ class OpenAIModel(HttpModel):
         self._model, self._base_url, self._dialect_name = model, base_url, dialect
         self.abilities: Abilities = abilities_for(model, dialect, abilities, who=name)
         self._dialect: Dialect = DIALECTS[dialect]
-        reasons = dialect == "openai" and is_reasoning_model(model)
-        self._token_word = "max_completion_tokens" if reasons else "max_tokens"
+        self._token_word = (
+            "max_completion_tokens" if (dialect == "openai" and is_reasoning_model(model)) else "max_tokens"
+        )
         self._path = f"/{'chat/' if self._dialect.endpoint == 'chat' else ''}completions"
         self._timeout = positive(timeout, "timeout")
         self._key = key

@@ -61,8 +61,13 @@ class ScriptedModel:
             raise answer
         reply = answer if isinstance(answer, Reply) else Reply(text=answer, model=self.name)
         if reply.usage == Usage():
-            words = sum(len(message.content.split()) for message in request.messages)
-            reply = replace(reply, usage=Usage(input=words, output=len(reply.text.split())))
+            reply = replace(
+                reply,
+                usage=Usage(
+                    input=sum(len(message.content.split()) for message in request.messages),
+                    output=len(reply.text.split()),
+                ),
+            )
         return reply
 
     async def close(self) -> None:

@@ -89,8 +89,7 @@ class ServerProcess:
             make_view(Path(plan.model))
         command = plan.command(self.port)
         log.parent.mkdir(parents=True, exist_ok=True)
-        fresh = log.exists() and log.stat().st_size > LARGEST_LOG
-        with log.open("wb" if fresh else "ab") as output:
+        with log.open("wb" if (log.exists() and log.stat().st_size > LARGEST_LOG) else "ab") as output:
             output.write(f"--- {datetime.now():%Y-%m-%d %H:%M:%S} {' '.join(command)}\n".encode())
             output.flush()
             logger.info("%s: starting %s (log: %s)", who, command[0], log)
@@ -232,8 +231,9 @@ class LocalServer:
                 try:
                     process = _running[self._name] = ServerProcess(self.plan, self.log, self.who)
                 except OSError as error:
-                    text = f"{self.who}: the server could not be started: {error.strerror}; log: {self.log}"
-                    raise AccessRefused(text) from None
+                    raise AccessRefused(
+                        f"{self.who}: the server could not be started: {error.strerror}; log: {self.log}"
+                    ) from None
             process.users += 1
             self._process = process
             return process
@@ -382,8 +382,11 @@ class ServedModel:
 
     def _plan(self) -> ServerPlan:
         mine = (self._kind, self._model, self._settings)
-        others = [c for c in _SERVED if (c._kind, c._model, c._settings) == mine]
-        adapters = {c._adapter for c in others if c._adapter is not None}
+        adapters = {
+            c._adapter
+            for c in [c for c in _SERVED if (c._kind, c._model, c._settings) == mine]
+            if c._adapter is not None
+        }
         return ServerPlan(self._kind, self._model, self._settings, tuple(sorted(adapters)))
 
     def _connect(self, server: LocalServer, address: str) -> OpenAIModel:
@@ -402,8 +405,7 @@ class ServedModel:
             {"id": number, "scale": self._scale if path == self._adapter else 0.0}
             for number, path in enumerate(adapters)
         ]
-        extra = {**request.params.get("extra", {}), "lora": scales}
-        return replace(request, params={**request.params, "extra": extra})
+        return replace(request, params={**request.params, "extra": {**request.params.get("extra", {}), "lora": scales}})
 
     def _check_sampling(self, request: Request) -> None:
         """Refuse a second temperature if the server would apply the first one to all calls."""

@@ -119,8 +119,13 @@ def _vllm(plan: ServerPlan, where: list[str]) -> list[str]:
 
 def _transformers(plan: ServerPlan, where: list[str]) -> list[str]:
     batching = ["--continuous-batching"] if plan.settings.get("continuous_batching") else []
-    more = _options(plan.settings, precision="--dtype", device="--device")
-    return ["serve", plan.served_name, *where, *batching, *more]
+    return [
+        "serve",
+        plan.served_name,
+        *where,
+        *batching,
+        *_options(plan.settings, precision="--dtype", device="--device"),
+    ]
 
 
 def _llama_server(plan: ServerPlan, where: list[str]) -> list[str]:
@@ -246,8 +251,9 @@ def make_view(folder: Path) -> Path:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     own = folder / "generation_config.json"
     defaults = json.loads(own.read_text(encoding="utf-8")) if own.is_file() else {}
-    tokens = ("bos_token_id", "eos_token_id", "pad_token_id")
-    token_ids = {name: defaults.get(name, config.get(name)) for name in tokens}
+    token_ids = {
+        name: defaults.get(name, config.get(name)) for name in (("bos_token_id", "eos_token_id", "pad_token_id"))
+    }
     plain = {**{k: v for k, v in token_ids.items() if v is not None}, "do_sample": True, **SAMPLING}
     (view / "generation_config.json").write_text(json.dumps(plain), encoding="utf-8")
     return view
