@@ -105,15 +105,16 @@ class BatchLimits:
 class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
     """The batch endpoint of a model's service: JSON exchanges, listings, and results line by line."""
 
-    transport: Transport
-    encode: Callable[[Request], bytes]
-    """Encodes the body of one request. Raises a ModelError."""
     limits: BatchLimits
     root: str
     """The path at which batches are listed and created."""
     after: str
     """The query parameter that names the last batch seen."""
-    who: str
+
+    def __init__(self, transport: Transport, encode: Callable[[Request], bytes]) -> None:
+        self.transport, self.who = transport, transport.who
+        self.encode = encode
+        """Encodes the body of one request. Raises a ModelError."""
 
     @abstractmethod
     def read(self, line: ResultLine, request: Request) -> Reply:
@@ -189,8 +190,7 @@ class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
             more_time=(10_000 if requests is None else requests) / RESULTS_A_SECOND,
         )
         documents = []
-        for text in response.body.split(b"\n"):
-            document = json_or_none(text)
+        for document in map(json_or_none, response.body.split(b"\n")):
             if isinstance(document, dict) and isinstance(document.get("custom_id"), str):
                 documents.append(document)
                 if requests is not None and len(documents) > 2 * requests + SPARE_LINES:

@@ -127,8 +127,7 @@ async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext 
                 trying, timeout=HEAD_START if waiting else None, return_when=asyncio.FIRST_COMPLETED
             )
             failed += [error for task in done if (error := task.exception()) is not None]
-            connected = [task for task in done if task.exception() is None]
-            if connected:
+            if connected := [task for task in done if task.exception() is None]:
                 trying.update(connected[1:])
                 return connected[0].result()
         raise failed[0]
@@ -154,11 +153,8 @@ def is_address(host: str) -> bool:
 def _in_turn(addresses: Iterable[tuple[Any, ...]]) -> list[str]:
     """Return the addresses with alternating families, starting with the resolver's first."""
     families = grouped((family, str(address[0])) for family, *_, address in addresses)
-    return list(
-        dict.fromkeys(
-            address for address in chain.from_iterable(zip_longest(*families.values())) if address is not None
-        )
-    )
+    mixed = chain.from_iterable(zip_longest(*families.values()))
+    return list(dict.fromkeys(filter(None, mixed)))
 
 
 def _abort(task: asyncio.Task[P]) -> None:
@@ -219,14 +215,10 @@ class Proxy(NamedTuple):
 
 def _first_set(*names: str) -> tuple[str, str]:
     """Return name and value of the first variable that is set; lower case first, then upper case."""
-    for name in names:
-        for variable in (name, name.upper()):
-            # Under CGI a client can set HTTP_PROXY by sending a header "Proxy".
-            if variable == "HTTP_PROXY" and "REQUEST_METHOD" in os.environ:
-                continue
-            if variable in os.environ:
-                return variable, os.environ[variable].strip()
-    return "", ""
+    # Under CGI a client can set HTTP_PROXY by sending a header "Proxy".
+    foreign = "HTTP_PROXY" if "REQUEST_METHOD" in os.environ else ""
+    either = (variable for name in names for variable in (name, name.upper()) if variable != foreign)
+    return next(((name, os.environ[name].strip()) for name in either if name in os.environ), ("", ""))
 
 
 def _is_exempt(target: SplitResult) -> bool:
@@ -249,18 +241,14 @@ def _matches(entry: str, host: str, port: int, variable: str) -> bool:
     if is_address(entry):
         return is_address(host) and ip_address(host) == ip_address(entry)
     name, colon, number = entry.rpartition(":")
-    if colon:
-        if not number.isdigit():
-            if not entry.startswith("["):
-                raise UsageError(f"{variable}: {entry!r} is not host:port")
-            name, number = entry, str(port)
-        if int(number) != port:
-            return False
-        entry = name
-    entry = entry.strip("[]").removeprefix("*").strip(".")
-    if is_address(entry):
-        return is_address(host) and ip_address(host) == ip_address(entry)
-    return bool(entry) and (host == entry or host.endswith(f".{entry}"))
+    if colon and not number.isdigit() and not entry.startswith("["):
+        raise UsageError(f"{variable}: {entry!r} is not host:port")
+    if colon and number.isdigit() and int(number) != port:
+        return False
+    name = (name if colon and number.isdigit() else entry).strip("[]").removeprefix("*").strip(".")
+    if is_address(name):
+        return is_address(host) and ip_address(host) == ip_address(name)
+    return bool(name) and (host == name or host.endswith(f".{name}"))
 
 
 class ServerClosed(Exception):
@@ -314,8 +302,7 @@ class Address:
     def _head_of(self, method: str, path: str, kind: str | None = None) -> bytes:
         lines = self._lines
         if kind is not None:
-            lines = [line for line in lines if not line.startswith("Content-Type:")]
-            lines = [*lines, f"Content-Type: {kind}"]
+            lines = [*(line for line in lines if not line.startswith("Content-Type:")), f"Content-Type: {kind}"]
         return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "Content-Length: "]).encode("latin-1")
 
     def request(self, body: bytes, route: Route | None = None) -> bytes:

