@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.engine.batching.calls import BatchGate
+from ostrom.engine.batching.scheduler import BatchGate
 from ostrom.engine.gate import BREAKER, RunGate, Spending, Stopped, may_be_billed, plausible_usage
 from ostrom.engine.plan import Budget, Tally
 from ostrom.ground.errors import BudgetSpent, OstromError

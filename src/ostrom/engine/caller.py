@@ -74,9 +74,6 @@ def _canonical(data: Any) -> bytes:
 _params_text = Derived(_canonical)
 
 
-_REPLIES = "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID"
-
-
 class Cache:
     """Replies by key in one SQLite file shared by runs; replies older than ``since`` are ignored."""
 
@@ -89,7 +86,11 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
         try:
-            for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", _REPLIES):
+            for statement in (
+                "PRAGMA journal_mode=WAL",
+                "PRAGMA synchronous=NORMAL",
+                "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID",
+            ):
                 self._db.execute(statement)
         except (sqlite3.Error, OSError) as error:
             self._db.close()

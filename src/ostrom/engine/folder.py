@@ -18,7 +18,7 @@ from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, NoReturn, Self, cast
 
 import orjson
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
@@ -27,10 +27,9 @@ from ostrom.engine.integrity import OldRun
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import MOST_SHARDS, Shard
-from ostrom.engine.shared import SharedJournal
 from ostrom.games.absent import GameShape
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import read_plain, refuse_link, require_regular_file, write_atomically
+from ostrom.ground.files import content_hash, read_plain, refuse_link, require_regular_file, write_atomically
 from ostrom.ground.registry import NEEDED, changed_packages
 from ostrom.ground.version import __version__
 from ostrom.mechanisms.absent import RulesShape
@@ -537,3 +536,38 @@ def check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise UsageError(f"run name {name!r}: use letters, digits, '.', '_' and '-' (at most 100)")
     return name
+
+
+class SharedJournal:
+    """A placeholder for the journal of a shared run: readers of tables do not query it."""
+
+    entries, lazily_verified, closed = 0, False, False
+    questions: tuple[str, ...] = ()
+
+    def __init__(self, path: Path, versions: Sequence[str] = ()) -> None:
+        self.path = path
+        self.versions = tuple(versions)
+
+    def close(self) -> None:
+        """Do nothing: a shared run has no journal to close."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UsageError(f"{self.path}: is a shared run: it holds tables without texts, and nothing else can be asked")
+
+
+def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return the row counts of a shared run's tables after checking their files; None if the run is not shared."""
+    part = manifest.get("shared")
+    if part is None:
+        return None
+    for name, table in part["tables"].items():
+        path = folder / f"{name}.parquet"
+        try:
+            same = content_hash(read_plain(path)) == table["digest"]
+        except OSError as error:
+            raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+        if not same:
+            raise RunError(f"{path}: is not the table that was shared (get the folder again)")
+    return {name: int(table["rows"]) for name, table in part["tables"].items()}

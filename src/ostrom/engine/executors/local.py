@@ -20,9 +20,8 @@ from ostrom.agents.base import OutsideSeats
 from ostrom.agents.language import AgentFactory, Invalidity
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
-from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
 from ostrom.engine.batching.ledger import Ledger
-from ostrom.engine.batching.scheduler import BatchScheduler
+from ostrom.engine.batching.scheduler import MOST, BatchCaller, BatchGate, BatchScheduler
 from ostrom.engine.batching.service import BatchService, check
 from ostrom.engine.caller import Cache, Caller, SeatCalls
 from ostrom.engine.entries import CallRecord, Journaled, Place

@@ -27,8 +27,8 @@ ENVIRONMENT_VARIABLE = "OSTROM_SERVER_ENV"
 WEIGHTS_KEY = "HF_TOKEN"
 """The environment variable with the key for downloading weights."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-_NAMED = {"precision": ("auto", "bfloat16", "float16", "float32"), "device": ("auto", "cpu", "cuda", "mps")}
-"""The values of settings that have names."""
+PRECISIONS = ("auto", "bfloat16", "float16", "float32")
+DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +172,9 @@ def check_values(kind: str, settings: Mapping[str, Any]) -> None:
                 f"a {kind} server has no such setting", key=f"settings.{name}", actual=value,
                 allowed=[*sorted(KINDS[kind].settings), "environment"],
             )  # fmt: skip
-        if name in _NAMED and value not in _NAMED[name]:
-            raise StudyError(f"unknown {name}", key=f"settings.{name}", actual=value, allowed=_NAMED[name])
+        names = {"precision": PRECISIONS, "device": DEVICES}.get(name)
+        if names is not None and value not in names:
+            raise StudyError(f"unknown {name}", key=f"settings.{name}", actual=value, allowed=names)
         if name == "continuous_batching" and not isinstance(value, bool):
             raise StudyError("must be true or false", key="settings.continuous_batching", actual=value)
         if name == "gpu_memory" and positive(value, "settings.gpu_memory") > 1:
