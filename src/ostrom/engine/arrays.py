@@ -194,9 +194,10 @@ class ArrayPlayer:
         """Return whether every seat is a finite-state strategy and the rules are plain repetition."""
         if unit.kind != "match" or unit.needs or len(unit.players) != 2 or unit.streams.origin is not None:
             return False
-        if unit.mechanism.array_rules(unit.game) is None or len(unit.game.actions) != 2:
-            return False
-        return all(self.automaton(p.config, unit.game, seat) is not None for seat, p in enumerate(unit.players))
+        repeated = unit.mechanism.array_rules(unit.game) is not None and len(unit.game.actions) == 2
+        return repeated and all(
+            self.automaton(p.config, unit.game, seat) is not None for seat, p in enumerate(unit.players)
+        )
 
     def automaton(self, config: AgentConfig, game: Game, seat: int) -> Automaton | None:
         """Return the automaton of a strategy at a seat of a game (cached); None if it has none."""
@@ -361,8 +362,7 @@ def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[floa
     for seat in (0, 1):
         pay = np.array([[game.payoff((rows[0][a], rows[1][b]))[seat] for b in (0, 1)] for a in (0, 1)])
         paid = pay.ravel().take(2 * one.astype(np.intp) + two)
-        exact_sums = bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53)
-        if discount is None and exact_sums:
+        if discount is None and bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53):
             totals = np.where(np.arange(len(one))[:, None] < moves.lengths[None, :], paid, 0.0).sum(axis=0)
             scores[seat].extend((totals / moves.lengths).tolist())
         else:

@@ -179,8 +179,7 @@ class Caller:
         """Register a model with this run."""
         description = model.describe()
         self._settled[model.name] = model_key_part(description)
-        sampling = description.get("sampling_if_unset") or {}
-        unset = description.get("max_tokens_if_unset") or sampling.get("max_tokens")
+        unset = description.get("max_tokens_if_unset") or (description.get("sampling_if_unset") or {}).get("max_tokens")
         self._longest[model.name] = Derived(partial(longest_reply, unset=unset or TOKENS_IF_UNSET))
         self._prepare[model.name] = [preparing(member) for member in getattr(model, "replicas", (model,))]
 
@@ -242,8 +241,7 @@ class Caller:
             except BaseException:
                 pending.drop()
                 if pending.begun:
-                    sent = self._sent(pending)
-                    if sent:
+                    if sent := self._sent(pending):
                         message = "Abandoned: the call was cancelled before its reply arrived"
                         with suppress(RunError):  # the journal may be what failed
                             self.journal.call(
@@ -328,7 +326,6 @@ class SeatCalls:
 
 def journaled_params(request: Request) -> Mapping[str, Any]:
     """Return the journaled parameters of a call, with the constraint on the reply."""
-    bound = request.constraint
-    if bound is None:
+    if (bound := request.constraint) is None:
         return request.params
     return {**request.params, "constraint": {"choices": bound.choices, "schema": bound.schema}}

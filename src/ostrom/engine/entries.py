@@ -276,10 +276,8 @@ class PromptChains:
 
 def _alike(one: list[Any], other: list[Any]) -> int:
     """Return the number of leading messages that two prompts share."""
-    for place, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return place
-    return min(len(one), len(other))
+    differing = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
 
 
 def resolve_prompt(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list[str]]:
@@ -481,9 +479,7 @@ def keep_rows(connection: sqlite3.Connection, units: Sequence[tuple[int, bytes |
 
 
 def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> None:
-    for future in waiting:
-        if future.done():
-            continue
+    for future in (future for future in waiting if not future.done()):
         if error is None:
             future.set_result(None)
         else:
@@ -563,8 +559,15 @@ def draw_units(query: Callable[..., Iterator[Row]], count: int) -> list[int]:
         return _RANDOM.sample(units, min(count, len(units)))
     drawn: dict[int, None] = {}
     for _ in range(4 * count):  # point queries only: there may be a million units
-        place = "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1"
-        drawn.update(dict.fromkeys(next(query(place, _RANDOM.randint(low, high)))))
+        drawn.update(
+            dict.fromkeys(
+                next(
+                    query(
+                        "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1", _RANDOM.randint(low, high)
+                    )
+                )
+            )
+        )
     return list(drawn)[:count]
 
 

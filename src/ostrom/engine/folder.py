@@ -559,8 +559,7 @@ class SharedJournal:
 
 def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:
     """Return the row counts of a shared run's tables after checking their files; None if the run is not shared."""
-    part = manifest.get("shared")
-    if part is None:
+    if (part := manifest.get("shared")) is None:
         return None
     for name, table in part["tables"].items():
         path = folder / f"{name}.parquet"

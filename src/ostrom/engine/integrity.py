@@ -207,8 +207,7 @@ def _check(
     _check_promise(path, tally, entries, acknowledged, bool(closed))
     if every:
         _check_rows(connection, path)
-    count = _count_entries(connection)
-    if count != entries:
+    if (count := _count_entries(connection)) != entries:
         missing = f"{entries - count} are missing" if count < entries else f"{count - entries} too many"
         raise RunError(f"{path}: the journal is damaged: it holds {count} entries and counted {entries}; {missing}")
     check_origin(connection, path)
@@ -217,8 +216,7 @@ def _check(
 
 def check_structure(connection: sqlite3.Connection, path: Path, how: str = "quick_check") -> None:
     """Refuse a journal in which a page belongs to two tables or rows: reading might never end."""
-    problem = connection.execute(f"PRAGMA main.{how}(1)").fetchone()[0]
-    if problem != "ok":
+    if (problem := connection.execute(f"PRAGMA main.{how}(1)").fetchone()[0]) != "ok":
         raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
 
 
@@ -372,10 +370,8 @@ _CAUSES = (
 def explain(path: Path, error: Exception) -> str:
     """Explain in one line what the disk or the database refused, and what to do."""
     text = " ".join(str(error).split())
-    for signs, meaning in _CAUSES:
-        if any(sign in text.lower() for sign in signs):
-            return f"{path}: {meaning.format(text)}"
-    return f"{path}: {text}"
+    meanings = (meaning for signs, meaning in _CAUSES if any(sign in text.lower() for sign in signs))
+    return f"{path}: {next(meanings, '{}').format(text)}"
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:

@@ -19,6 +19,7 @@ from ostrom.engine.entries import CALL_NAMES, Journaled, JournaledCall, Place, U
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError
+from ostrom.ground.values import grouped
 
 T = TypeVar("T")
 FILES_EACH, FILES_BESIDE = 3, 200
@@ -107,10 +108,8 @@ class JoinedJournal(Journal):
 
     def served(self) -> dict[str, list[str]]:
         """The models that were called, each with the versions that its servers named."""
-        versions: dict[str, set[str]] = {}
-        for model, named in chain(*(part.served().items() for part in self.parts)):
-            versions.setdefault(model, set()).update(named)
-        return {model: sorted(named) for model, named in sorted(versions.items())}
+        versions = grouped(pair for part in self.parts for pair in part.served().items())
+        return {model: sorted(set(chain(*lists))) for model, lists in sorted(versions.items())}
 
     @property
     def was_closed(self) -> bool:

@@ -61,6 +61,7 @@ from ostrom.engine.integrity import (
     statements_of,
 )
 from ostrom.ground.errors import RunError
+from ostrom.ground.values import grouped
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
 
@@ -402,8 +403,9 @@ class Journal:
 
     def has_begun(self, unit: int) -> bool:
         """Whether a unit has an answer or a call."""
-        query = "SELECT 1 FROM answers WHERE unit=?1 UNION ALL SELECT 1 FROM calls WHERE unit=?1 LIMIT 1"
-        return any(self._rows(query, unit))
+        return any(
+            self._rows("SELECT 1 FROM answers WHERE unit=?1 UNION ALL SELECT 1 FROM calls WHERE unit=?1 LIMIT 1", unit)
+        )
 
     def begun(self) -> set[int]:
         """Return the units with answers or calls that are not done: unfinished, failed or skipped ones."""
@@ -458,8 +460,14 @@ class Journal:
     def calls_of(self, unit: int) -> Iterator[JournaledCall]:
         """Every try at a call of a unit with its prompt, oldest first."""
         for row in self._entries_of("calls", "WHERE unit=? ORDER BY id", unit):
-            reply = None if row[11] is None else reply_of(row)
-            yield JournaledCall((*row[1:4],), row[6], row[7], self._prompt_at(*row[8:10]), load(row[10]), reply)
+            yield JournaledCall(
+                (*row[1:4],),
+                row[6],
+                row[7],
+                self._prompt_at(*row[8:10]),
+                load(row[10]),
+                None if row[11] is None else reply_of(row),
+            )
 
     def check_packages(self) -> None:
         """Read every package of prompts; an unreadable or oversized one is refused."""
@@ -469,16 +477,15 @@ class Journal:
     def served(self) -> dict[str, list[str]]:
         """The models that were called, each with the versions that its servers named."""
         query = "SELECT model, version FROM calls GROUP BY model, version ORDER BY model, version"
-        versions: dict[str, list[str]] = {}
-        for model, version in self._rows(query):
-            versions.setdefault(model, []).extend([] if version is None else [version])
-        return versions
+        versions = grouped((model, version) for model, version in self._rows(query))
+        return {model: [version for version in named if version is not None] for model, named in versions.items()}
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
         """Number, time, event, details and request keys of every batch event, in order."""
         if has_batches(self._read):
-            query = "SELECT batch, at, event, told, keys FROM batches ORDER BY id"
-            for number, at, event, facts, keys in self._rows(query):
+            for number, at, event, facts, keys in self._rows(
+                "SELECT batch, at, event, told, keys FROM batches ORDER BY id"
+            ):
                 yield number, at, event, load(facts), keys
 
     def answered(self) -> set[bytes]:
@@ -532,8 +539,9 @@ class Journal:
 
     def refusals(self, unit: int) -> dict[int, int]:
         """How many calls of a unit were declined by a content filter or the model, by player."""
-        query = "SELECT player, count(*) FROM calls WHERE unit=? AND finish='filter' GROUP BY player"
-        return dict(self._rows(query, unit))
+        return dict(
+            self._rows("SELECT player, count(*) FROM calls WHERE unit=? AND finish='filter' GROUP BY player", unit)
+        )
 
     def unreported(self) -> Iterator[Unreported]:
         """Yield all tries, oldest first, if some lack a report of tokens or price; else nothing."""

@@ -97,8 +97,11 @@ def same(one: Any, other: Any) -> bool:
         return one == other or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    texts = isinstance(one, str) or isinstance(other, str)
-    if isinstance(one, Sequence) and isinstance(other, Sequence) and not texts:
+    if (
+        isinstance(one, Sequence)
+        and isinstance(other, Sequence)
+        and not (isinstance(one, str) or isinstance(other, str))
+    ):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     return bool(one == other)
 
@@ -217,8 +220,7 @@ class LiveMatch:
         if decision.agent is None:
             return self.agents[decision.player]
         config = self.unit.players[decision.agent].config
-        agent = self._agents.get((decision.player, id(config)))
-        if agent is None:
+        if (agent := self._agents.get((decision.player, id(config)))) is None:
             assert self.make is not None
             agent = self._agents[decision.player, id(config)] = self.make(config)
         return agent
@@ -239,8 +241,7 @@ class LiveMatch:
         if self._used < self._journaled_count:
             self._compare(decisions)
         for place, decision in enumerate(decisions):
-            entry = self.known.get((self.step, decision.player, ""))
-            if entry is not None:
+            if (entry := self.known.get((self.step, decision.player, ""))) is not None:
                 answers.append(entry[0])
                 self._complaints[decision.player] = entry[1]
             elif (agent := self._agent(decision)).instant:
@@ -259,14 +260,12 @@ class LiveMatch:
 
     def _compare(self, decisions: Sequence[Decision]) -> None:
         """Compare the questions of the rules with the journal, before any agent is asked."""
-        unit, used = self.unit.index, 0
-        for decision in decisions:
-            entry = self.known.get((self.step, decision.player, ""))
+        unit, known = self.unit.index, [self.known.get((self.step, decision.player, "")) for decision in decisions]
+        for decision, entry in zip(decisions, known, strict=True):
             if entry is not None:
-                used += 1
                 compare(unit, self.step, decision, entry[2])
-        self._used += used
-        if used < len(decisions):
+        self._used += len(known) - known.count(None)
+        if None in known:
             compare_count(unit, self.step, self._used, self._journaled_count)
 
     async def _live(self, decision: Decision, agent: Agent) -> Answer:
@@ -296,10 +295,9 @@ class _DecisionContext:
         self.complaints = 0
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
-        streams = self.match.streams
         if step is None:
-            return streams.generator(self.step, self.player, purpose)
-        return streams.for_round(step, self.player, purpose)
+            return self.match.streams.generator(self.step, self.player, purpose)
+        return self.match.streams.for_round(step, self.player, purpose)
 
     def chance(self, purpose: str = "") -> float:
         return self.match.streams.chance(self.step, self.player, purpose)
@@ -314,15 +312,13 @@ class _DecisionContext:
         """Return the reply of an earlier attempt, or make a call."""
         match = self.match
         key = match.calls.key(match.unit, self.step, self.player, part, model, request)
-        reply = match.replies.get((self.step, self.player, part, key))
-        if reply is not None:
+        if (reply := match.replies.get((self.step, self.player, part, key))) is not None:
             return reply
         return await match.calls.call(match.unit, self.step, self.player, part, model, request)
 
     async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         match = self.match
-        entry = match.known.get((self.step, self.player, part))
-        if entry is not None:
+        if (entry := match.known.get((self.step, self.player, part))) is not None:
             return entry[0]
         before = self.complaints
         answer = await work()
@@ -406,8 +402,7 @@ def replay(unit: Unit, play: Play, answers: Mapping[Place, Journaled]) -> tuple[
         while True:
             sent = []
             for decision in decisions:
-                entry = answers.get((step, decision.player, ""))
-                if entry is not None:
+                if (entry := answers.get((step, decision.player, ""))) is not None:
                     compare(unit.index, step, decision, entry[2])
                     sent.append(entry[0])
             used += len(sent)
@@ -439,10 +434,8 @@ class Turns:
     """
 
     def __init__(self, earlier: Sequence[tuple[int, Answer]], journaled: Mapping[Place, Journaled]) -> None:
-        self._done: dict[int, list[Answer]] = {}
+        self._done = grouped(earlier)
         self._within: dict[tuple[int, int], list[Answer]] = {}
-        for player, answer in earlier:
-            self._done.setdefault(player, []).append(answer)
         for (step, player, part), (answer, *_) in journaled.items():
             if part:
                 self.add_within(step, player, answer)

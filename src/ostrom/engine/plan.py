@@ -96,10 +96,8 @@ class Unit:
 
     def decides(self, player: int, step: int | None = None, number: int = 0) -> int:
         """Return the index in ``seated`` of who decides for a player at a step (or in a round)."""
-        for place, past in enumerate(self.earlier, 1):
-            if number < past.round if step is None else step < past.step:
-                return place * len(self.players) + player
-        return player
+        copied = (number < past.round if step is None else step < past.step for past in self.earlier)
+        return next((place * len(self.players) + player for place, holds in enumerate(copied, 1) if holds), player)
 
     @property
     def streams(self) -> Streams:

@@ -172,8 +172,9 @@ async def _bar(runner: Runner) -> None:
             while True:
                 await asyncio.sleep(0.2)
                 pace = pace or _Pace(tally, decisions_per_match(runner.plan))
-                text = escape_controls(describe(tally, *pace.tick()))
-                progress.update(task, completed=tally.done + tally.skipped, text=text)
+                progress.update(
+                    task, completed=tally.done + tally.skipped, text=escape_controls(describe(tally, *pace.tick()))
+                )
         finally:
             progress.update(task, completed=tally.done + tally.skipped)
 

@@ -169,8 +169,7 @@ class Rows:
 
     def matches(self, match: int | None = None) -> Iterator[Row]:
         """Yield one row for each match and player, with score and course of the match; visits are no matches."""
-        played = (table for table in self.tables(match) if table.unit.kind != "visit")
-        return chain.from_iterable(map(self.match_rows, played))
+        return chain.from_iterable(self.match_rows(table) for table in self.tables(match) if table.unit.kind != "visit")
 
     def match_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per player of a match."""
@@ -262,8 +261,9 @@ class Rows:
             return rows, np.asarray(rules.weights(int(places[-1]) + 1))[places]
         players = np.array([entry[0] for entry in rows.settled], dtype=np.int64)[rows.codes]
         order = np.lexsort((rows.numbers, players, rows.meetings))
-        meetings = np.stack([rows.meetings, players])[:, order]
-        starts = np.flatnonzero((np.diff(meetings, axis=1, prepend=-1) != 0).any(axis=0))
+        starts = np.flatnonzero(
+            (np.diff(np.stack([rows.meetings, players])[:, order], axis=1, prepend=-1) != 0).any(axis=0)
+        )
         for start, end in pairwise([*starts.tolist(), len(order)]):
             weights[order[start:end]] = rules.weights(end - start)
         return rows, weights
@@ -287,8 +287,9 @@ class Rows:
     def decision_columns(self) -> list[str]:
         """Return the columns of decisions after step and round, in order."""
         of_rules = RULE_COLUMNS if self.has_rule_games else ()
-        names = ["player", "seat", *AGENT, *self._attributes, *DECIDED, *of_rules, *self.plan.round_columns]
-        return list(dict.fromkeys(names))
+        return list(
+            dict.fromkeys(["player", "seat", *AGENT, *self._attributes, *DECIDED, *of_rules, *self.plan.round_columns])
+        )
 
     def with_answers(self, table: UnitTable) -> UnitTable:
         """Return the table with its answers, read from the journal if they are too large to be stored with the rows."""
@@ -382,10 +383,7 @@ class Rows:
                     f"settlement: {why}"
                 )
             replayed = self._replayed(unit, end, steps, outcome, answers)
-            if not self._is_stored(end):
-                continue
-            why = self._difference(self._table(unit, end, stored=True), replayed)
-            if why is not None:
+            if self._is_stored(end) and (why := self._difference(self._table(unit, end, stored=True), replayed)):
                 raise ReplayDiffers(
                     f"{self.journal.file(match)}: match {match}{why} ({self.journal.played_by}; "
                     "ostrom check RUN --rows makes its rows anew)"
@@ -415,9 +413,8 @@ class Rows:
         """Return the first difference between stored and replayed rows; None if equal up to the last bits."""
         if stored.rows == replayed.rows and stored.refused == replayed.refused:
             return None
-        for name, table in self.unit_tables.items():
-            if name == "rounds" and stored.rows.rounds_kept is None:
-                continue
+        has_rounds = stored.rows.rounds_kept is not None
+        for table in (table for name, table in self.unit_tables.items() if has_rounds or name != "rounds"):
             for one, other in zip_longest(table(stored), table(replayed)):
                 if one is None or other is None:
                     return ": its rows are fewer or more than those of its replay"
@@ -503,8 +500,7 @@ def rows_of(
     for step, decisions in enumerate(steps, unit.first):
         for decision in decisions:
             for part in ("", *parts.get((step, decision.player), ())):
-                entry = rest.pop((step, decision.player, part), None)
-                if entry is not None:
+                if (entry := rest.pop((step, decision.player, part), None)) is not None:
                     record.add(step, decision, entry[0], entry[1], part)
     for (_, player, _), (answer, complaints, _) in rest.items():
         record.count(player, answer, complaints)  # within a decision that is not finished

@@ -187,14 +187,11 @@ class Runner:
 
     def _waiting(self) -> Iterator[Unit]:
         """Yield units to be played in starting order, never more than the limit."""
-        begun = 0
-        for unit in self.plan.units():
-            if self._states.get(unit.index) in ("done", "skipped"):
-                continue
+        units = (unit for unit in self.plan.units() if self._states.get(unit.index) not in ("done", "skipped"))
+        for begun, unit in enumerate(units):
             if self.options.limit is not None and begun >= self.options.limit:
                 self._why = self._why or f"--limit {self.options.limit} reached"
                 return
-            begun += 1
             yield unit
 
     def _one_by_one(self, journal: Journal) -> Iterator[Unit]:
@@ -352,8 +349,7 @@ class Runner:
         await journal.flush()
         facts: list[Mapping[str, Any]] = []
         for seat, index in enumerate(unit.needs):
-            outcome = journal.outcome_of(index)
-            if outcome is None or outcome[0] != "done":
+            if (outcome := journal.outcome_of(index)) is None or outcome[0] != "done":
                 how = "has no outcome" if outcome is None else f"{outcome[0]}: {outcome[1]}"
                 raise SkipMatch(f"the preparation of {unit.players[seat].name} at seat {seat + 1} {how}")
             facts.append(outcome[3])
@@ -373,8 +369,9 @@ class Runner:
     def _tell(self, unit: Unit, reason: str) -> None:
         """Keep the first 100 reasons for the summary; all are in the journal."""
         if len(self.tally.failures) < 100:
-            kind = "design" if unit.kind == "preparation" else unit.kind
-            self.tally.failures.append(f"{kind} {unit.index}: {reason}")
+            self.tally.failures.append(
+                f"{'design' if unit.kind == 'preparation' else unit.kind} {unit.index}: {reason}"
+            )
 
 
 def count_spent(tally: Tally, journal: Journal, plan: Plan, options: PlayOptions) -> None:

@@ -340,8 +340,7 @@ class RowRecorder:
                 numbers.append(0)
                 continue
             key = (code, round_.actions, round_.payoffs, round_.expected, round_.players)
-            number = cache.get(key)
-            if number is None:
+            if (number := cache.get(key)) is None:
                 player, seat = questions[code][:2]
                 number = cache[key] = came.setdefault(_acted(game, seat, player, round_), len(came))
             numbers.append(number)
@@ -383,8 +382,7 @@ class RowRecorder:
             done = Counter((r.players or everybody, 0, r.actions) for r in rounds)
         for (players, first, actions), times in done.items():
             for seat, (action, player) in enumerate(zip(actions, players, strict=False), first):
-                cooperates = game.cooperates(seat, action)
-                if cooperates is not None:
+                if (cooperates := game.cooperates(seat, action)) is not None:
                     acts[player][cooperates] += times
         number = len({r.number for r in rounds if not r.unplayed})
         expected = _expected(rounds)

@@ -226,8 +226,7 @@ def count(value: object) -> int | None:
 
 def identifier(document: Mapping[str, Any], who: str) -> str:
     """Return the identifier of a batch or file; it becomes part of a path, so other characters are refused."""
-    id_ = document.get("id")
-    if not isinstance(id_, str) or not is_identifier(id_):
+    if not isinstance(id_ := document.get("id"), str) or not is_identifier(id_):
         raise MalformedReply(f"{who} sent no usable identifier")
     return id_
 

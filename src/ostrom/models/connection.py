@@ -374,8 +374,7 @@ class Connection(Abortable):
         self._reader = ResponseReader(tunnel=True)
         answer: asyncio.Future[Response | Exception] = self._loop.create_future()
         self.exchange(request, lambda outcome: None if answer.done() else answer.set_result(outcome))
-        outcome = await answer
-        if isinstance(outcome, Exception):
+        if isinstance(outcome := await answer, Exception):
             raise outcome
         if outcome.status < 300 and not outcome.keep:
             raise InvalidResponse("it sent more than the headers that open a tunnel")

@@ -296,8 +296,7 @@ def of_message(message: dict[str, object]) -> tuple[str | None, ReasoningKind]:
     ('hm', 'summary')
     """
     for name in ("reasoning_content", "reasoning"):
-        text = message.get(name)
-        if text and isinstance(text, str):
+        if (text := message.get(name)) and isinstance(text, str):
             details = message.get("reasoning_details")
             parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
             return text, "summary" if any(part.get("type") == "reasoning.summary" for part in parts) else "raw"

@@ -128,8 +128,7 @@ def load_prices(path: str | Path) -> dict[str, Rates]:
     from ostrom.ground.yaml import read_yaml
 
     file = str(path)
-    entries = read_yaml(read_text_file(path), file, numbers=False)
-    if not isinstance(entries, dict):
+    if not isinstance(entries := read_yaml(read_text_file(path), file, numbers=False), dict):
         raise StudyError("must map model names to prices", file=file, actual=entries)
     return {str(model): read_rates(entry, model=str(model), file=file) for model, entry in entries.items()}
 
@@ -162,18 +161,17 @@ def _has_tiers(model: str) -> bool:
 def _published(model: str, usage: Usage) -> Any:
     """Return the price of one call by genai-prices; None if unknown."""
     try:
-        from genai_prices import Usage as Tokens
-        from genai_prices import calc_price
+        import genai_prices
     except ImportError:
         return None
     provider, _, rest = model.removeprefix("inspect/").partition("/")
-    tokens = Tokens(
+    tokens = genai_prices.Usage(
         input_tokens=usage.input,
         output_tokens=usage.output,
         cache_read_tokens=usage.cached or 0,
         cache_write_tokens=usage.kept or 0,
     )
     try:
-        return calc_price(tokens, rest, provider_id=_THEIR_NAMES.get(provider, provider))
+        return genai_prices.calc_price(tokens, rest, provider_id=_THEIR_NAMES.get(provider, provider))
     except LookupError:
         return None

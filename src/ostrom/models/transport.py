@@ -159,8 +159,7 @@ class Transport:
             self._enter(loop)
         now = loop.time()
         deadline = now + (self.timeout if pending.timeout is None else pending.timeout)
-        connection = self._idle_connection(now - KEEP_ALIVE)
-        if connection is not None:
+        if (connection := self._idle_connection(now - KEEP_ALIVE)) is not None:
             self._send(payload, pending, connection, deadline)
         else:
             pending.way = loop.create_task(self._send_anew(payload, pending, deadline))

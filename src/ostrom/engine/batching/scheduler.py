@@ -234,8 +234,6 @@ class BatchScheduler:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            if not any(self._queue.values()):
-                continue
             changes, since = self._changes, loop_time()
             while any(self._queue.values()):
                 await asyncio.sleep(SETTLE)
@@ -269,15 +267,13 @@ class BatchScheduler:
             call = queue[0]
             if call.waits and not self._reserve(call):
                 break
-            queue.popleft()
-            if not call.waits:
-                continue
-            more = len(call.body) + OVERHEAD
-            if portion and (len(portion) >= self._most[model] or size + more > largest):
-                yield portion
-                portion, size = [], 0
-            portion.append(call)
-            size += more
+            if queue.popleft().waits:
+                more = len(call.body) + OVERHEAD
+                if portion and (len(portion) >= self._most[model] or size + more > largest):
+                    yield portion
+                    portion, size = [], 0
+                portion.append(call)
+                size += more
         if portion:
             yield portion
 
@@ -362,8 +358,11 @@ class BatchScheduler:
         why = [one_line(f"{problem.code} {problem.message}") for problem in ended.problems[:10]]
         counts = {"requests": len(batch.keys), "answered": len(lines)} | ({"why": why[0]} if why else {})
         rejected = ended.how == "failed" and not ended.outputs
-        unread = [place for place, key in enumerate(batch.keys) if key not in lines or lines[key].kind == "bad"]
-        silent = [] if rejected else unread
+        silent = (
+            []
+            if rejected
+            else [place for place, key in enumerate(batch.keys) if key not in lines or lines[key].kind == "bad"]
+        )
         self.ledger.tell(batch, "ended", how=ended.how, **counts, **({"silent": silent} if silent else {}))
         await self.ledger.flush()  # before any of them is sent again
         for each in why:
@@ -389,8 +388,11 @@ class BatchScheduler:
         if any(says_full(problem) for problem in ended.problems):
             await self._make_room(opened)
         else:
-            times = max((call.times for call in opened.calls.values()), default=0)
-            await asyncio.sleep(self.services[batch.model].retry.wait(times + 1))
+            await asyncio.sleep(
+                self.services[batch.model].retry.wait(
+                    max((call.times for call in opened.calls.values()), default=0) + 1
+                )
+            )
 
     async def _make_room(self, opened: _Open) -> None:
         """After the service's token queue was full, wait for another batch to end, or make smaller ones."""

@@ -186,8 +186,9 @@ class BatchService:
                 logger.info("%s, batch %s: %s", self.endpoint.who, batch.id, error)
                 if error.retry_after is not None:
                     self.on_retry_after(error.retry_after)
-                pause = min(error.retry_after or 0.0, self.retry.longest_wait)
-                await asyncio.sleep(pause + self.polling.wait(min(failures, 8)))
+                await asyncio.sleep(
+                    min(error.retry_after or 0.0, self.retry.longest_wait) + self.polling.wait(min(failures, 8))
+                )
                 continue
             failures = absent = 0
             if status.ended:

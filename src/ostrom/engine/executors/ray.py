@@ -32,7 +32,6 @@ from ostrom.engine.executors.local import (
     prompt_files,
 )
 from ostrom.engine.gate import Stopped
-from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
@@ -75,8 +74,11 @@ def join(address: str | None, workers: int | None) -> bool:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
     if address is None:
-        cpus = workers or os.cpu_count() or 1
-        options |= {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": STORE}
+        options |= {
+            "num_cpus": (workers or os.cpu_count() or 1),
+            "include_dashboard": False,
+            "object_store_memory": STORE,
+        }
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     try:
@@ -368,8 +370,7 @@ class RayExecutor:
                 raise self._failure
             if self._stopping.is_set():
                 raise Stopped("stopped")
-            free = [handle for handle in self._pool.handles if handle.load < self.options.worker_matches]
-            if free:
+            if free := [handle for handle in self._pool.handles if handle.load < self.options.worker_matches]:
                 handle = min(free, key=lambda p: p.load)
                 handle.load += 1
                 return handle
@@ -396,8 +397,9 @@ class RayExecutor:
             except OstromError as error:
                 return UnitEnd(error=error)
             try:
-                work = handle.actor.play.remote(assignment.unit, assignment.facts, journaled, replies)
-                ended, failure, stray = await self._report(work)
+                ended, failure, stray = await self._report(
+                    handle.actor.play.remote(assignment.unit, assignment.facts, journaled, replies)
+                )
             except self._ray.exceptions.RayActorError:
                 await self._remove_dead(handle)
             except self._ray.exceptions.RayError as error:
@@ -410,7 +412,9 @@ class RayExecutor:
             finally:
                 handle.load -= 1
                 self._pool.change()
-            journaled, replies = journal.answers(index), _fresh(journal.replies(index), old)
+            # Replies that were there before are to be requested again.
+            journaled = journal.answers(index)
+            replies = {key: reply for key, reply in journal.replies(index).items() if old.get(key) != reply}
         return UnitEnd(
             error=RunError(f"match {index}: {MOST_DEATHS} workers died while they played it; is it too large?")
         )
@@ -452,11 +456,6 @@ class RayExecutor:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _fresh(replies: Replies, old: Replies) -> Replies:
-    """Return the replies that differ from the old ones, which are to be requested again."""
-    return {key: reply for key, reply in replies.items() if old.get(key) != reply}
 
 
 async def _wait(reference: Any) -> Any:

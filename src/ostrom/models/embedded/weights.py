@@ -244,19 +244,14 @@ def only_one(path: Path) -> Iterator[None]:
     """Wait until no other process holds the lock; polls, so that Ctrl-C works."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        while not _lock_free(handle):
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
             time.sleep(WAIT)
         yield
     finally:
         os.close(handle)
-
-
-def _lock_free(handle: int) -> bool:
-    """Take the lock if no other process holds it."""
-    with suppress(BlockingIOError):
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
 
 
 @contextmanager
@@ -327,8 +322,7 @@ def _read(file: BinaryIO, path: Path, keys: Collection[str] | None) -> dict[str,
 
 
 def _exactly(file: BinaryIO, length: int) -> bytes:
-    data = file.read(length)
-    if len(data) != length:
+    if len(data := file.read(length)) != length:
         raise EOFError
     return data
 

@@ -33,8 +33,7 @@ from ostrom.models.batches import (
     identifier,
 )
 from ostrom.models.failures import from_error_object, in_text, make, message_in, one_line
-from ostrom.models.grants import ANTHROPIC_HOME as HOME
-from ostrom.models.grants import key_for
+from ostrom.models.grants import ANTHROPIC_HOME, key_for
 from ostrom.models.services import checked_url, first_set, origin
 from ostrom.models.transport import HttpModel, Transport
 
@@ -85,8 +84,7 @@ class AnthropicBatches(BatchEndpoint):
         return [_line(entry) for entry in await self.lines(f"{self.root}/{output}/results", batch.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
-        how = document.get("processing_status")
-        if not isinstance(how, str):
+        if not isinstance(how := document.get("processing_status"), str):
             raise MalformedReply(f"{self.who} sent a batch without a processing_status")
         how, name = self.transport.redactor.clean(how), identifier(document, self.who)
         counts = document.get("request_counts")
@@ -280,8 +278,8 @@ def _with_tools(messages: Sequence[Message]) -> list[Any]:
     for message in messages:
         if message.role == "call":
             turn = orjson.loads(message.content)
-            blocks = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
-            blocks += [
+            text = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
+            calls = [
                 {
                     "type": "tool_use",
                     "id": call["id"],
@@ -290,7 +288,7 @@ def _with_tools(messages: Sequence[Message]) -> list[Any]:
                 }
                 for call in turn["calls"]
             ]
-            sent.append({"role": "assistant", "content": blocks})
+            sent.append({"role": "assistant", "content": [*text, *calls]})
         elif message.role == "tool":
             result = orjson.loads(message.content)
             block = {"type": "tool_result", "tool_use_id": result["id"], "content": result["result"]}
@@ -342,11 +340,13 @@ class AnthropicModel(HttpModel):
         if not model:
             raise UsageError("anthropic/: no model is named")
         moved = first_set(("ANTHROPIC_BASE_URL",))
-        address = checked_url(base_url or moved or HOME, source="base_url" if base_url else "ANTHROPIC_BASE_URL")
-        homes = [HOME, moved] if moved else [HOME]
+        address = checked_url(
+            base_url or moved or ANTHROPIC_HOME, source="base_url" if base_url else "ANTHROPIC_BASE_URL"
+        )
+        homes = [ANTHROPIC_HOME, moved] if moved else [ANTHROPIC_HOME]
         self.name = f"anthropic/{model}"
         key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=self.name)
-        if key is None and origin(address) == origin(HOME):
+        if key is None and origin(address) == origin(ANTHROPIC_HOME):
             raise AccessRefused(f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key")
         self.connections = at_least_one(connections, "connections")
         self.abilities: Abilities = abilities_of(model)

@@ -153,8 +153,8 @@ class InspectModel:
 
 def _mapped(error: BaseException, name: str) -> ModelError:
     """Convert a provider's exception to a ModelError: by its status, else by its class name."""
-    last = getattr(error, "last_attempt", None)  # the wrapper of Inspect's retries
-    if last is not None and last.exception() is not None:
+    # Inspect wraps the error of its last attempt.
+    if (last := getattr(error, "last_attempt", None)) is not None and last.exception() is not None:
         error = last.exception()
     text, kind = one_line(str(error), environment_secrets()), type(error).__name__
     for status in (getattr(error, attribute, None) for attribute in ("status_code", "status", "code")):

@@ -146,8 +146,7 @@ class OpenAIBatches(BatchEndpoint):
         return [_line(entry) for entry in await self.lines(f"/files/{output}/content", batch.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
-        how = document.get("status")
-        if not isinstance(how, str):
+        if not isinstance(how := document.get("status"), str):
             raise MalformedReply(f"{self.who} sent a batch without a status")
         clean = self.transport.redactor.clean  # nested escapes reveal a key only now
         how = clean(how.lower())

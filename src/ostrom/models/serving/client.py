@@ -19,7 +19,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -162,10 +162,9 @@ class LocalServer:
         process, starting = self._process, self._starting
         if process is None or starting is None or not starting.done():
             return
-        if process.outcome() is None and await _healthy(process.port, HEALTH):
+        healthy = process.outcome() is None and await _healthy(process.port, HEALTH)
+        if healthy or self._process is not process:  # another call noticed it first
             return
-        if self._process is not process:
-            return  # another call noticed it first
         how = "hangs" if (status := process.outcome()) is None else f"ended ({status})"
         await self._drop(end=True)
         self._losses += 1
@@ -251,11 +250,9 @@ async def _healthy(port: int, seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
             reader, writer = await asyncio.open_connection(HOST, port)
-            try:
+            with closing(writer):
                 writer.write(f"GET /health HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode())
                 return b" 200 " in await reader.readline()
-            finally:
-                writer.close()
     except (OSError, TimeoutError, ValueError):
         return False
 

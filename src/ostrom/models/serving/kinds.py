@@ -164,9 +164,8 @@ def check_plan(kind: str, model: str, settings: Mapping[str, Any]) -> str:
 
 def check_values(kind: str, settings: Mapping[str, Any]) -> None:
     """Refuse settings that a kind of server does not accept."""
-    for name, value in settings.items():
-        if value is None or name == "environment":
-            continue
+    stated = {name: value for name, value in settings.items() if value is not None and name != "environment"}
+    for name, value in stated.items():
         if name not in KINDS[kind].settings:
             raise StudyError(
                 f"a {kind} server has no such setting", key=f"settings.{name}", actual=value,
@@ -210,8 +209,7 @@ def url_variable(kind: str) -> str:
 
 
 def _folder(environment: str) -> Path:
-    folders = environments()
-    if environment not in folders:
+    if environment not in (folders := environments()):
         raise StudyError(
             "names no environment of your configuration file", key="settings.environment", actual=environment,
             allowed=sorted(folders),
