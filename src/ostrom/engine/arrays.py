@@ -29,6 +29,7 @@ from ostrom.engine.plan import Unit
 from ostrom.engine.unit_rows import NOTHING_CAME, UnitRows, said_of
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams, chances, chances_along
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.base import ArrayRules, match_score
 
 Bools = NDArray[np.bool_]
@@ -98,8 +99,10 @@ def play_arrays(
 def _pair_transitions(table: Machines) -> NDArray[np.int64]:
     """Return the next pair of states by pair (state 1 x states + state 2) and outcome, seat 1 first."""
     size = len(table.cooperate)
-    mirrored = table.transitions[:, [0, 2, 1, 3]].astype(np.int64)
-    return (table.transitions[:, None, :].astype(np.int64) * size + mirrored[None, :, :]).reshape(size * size, 4)
+    return (
+        table.transitions[:, None, :].astype(np.int64) * size
+        + table.transitions[:, [0, 2, 1, 3]].astype(np.int64)[None, :, :]
+    ).reshape(size * size, 4)
 
 
 def _without_chance(table: Machines, pairs: NDArray[np.int64], following: NDArray[np.int64], rounds: int) -> Bools:
@@ -212,12 +215,9 @@ class ArrayPlayer:
 
     def play(self, units: Sequence[Unit]) -> Iterator[ArrayMatch]:
         """Play units that ``can_play`` accepted, grouped by game and rules."""
-        groups: dict[tuple[int, ArrayRules], list[Unit]] = {}
-        for unit in units:
-            rules = unit.mechanism.array_rules(unit.game)
-            assert rules is not None
-            groups.setdefault((id(unit.game), rules), []).append(unit)
+        groups = grouped(((id(unit.game), unit.mechanism.array_rules(unit.game)), unit) for unit in units)
         for (_, rules), group in groups.items():
+            assert rules is not None
             size = max(1, MOST_MOVES // (2 * rules.rounds))
             for start in range(0, len(group), size):
                 yield from self._batch(group[start : start + size], rules)

@@ -110,10 +110,22 @@ def call_rows(records: Sequence[CallRecord], first: int, chains: PromptChains) -
     its new messages (``chains``).
     """
     for number, some in enumerate(_together(records), first):
-        prompts = [
-            chains.written(record.unit, record.player, record.prompt, number, nth) for nth, record in enumerate(some)
-        ]
-        yield PROMPTS, [with_checksum((number, packed(prompts)))]
+        yield (
+            PROMPTS,
+            [
+                with_checksum(
+                    (
+                        number,
+                        packed(
+                            [
+                                chains.written(record.unit, record.player, record.prompt, number, nth)
+                                for nth, record in enumerate(some)
+                            ]
+                        ),
+                    )
+                )
+            ],
+        )
         yield CALL, [with_checksum(_call_row(record, number, nth)) for nth, record in enumerate(some)]
 
 
@@ -484,22 +496,6 @@ def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> Non
             future.set_result(None)
         else:
             future.set_exception(error)
-
-
-class Unreported(NamedTuple):
-    """The facts of a try at a call that the budget depends on."""
-
-    model: str
-    params: Mapping[str, Any]
-    prompt: int
-    """The length of the prompt, in bytes."""
-    usage: Usage
-    usd: float | None
-    written: int
-    """The length of the reply, in bytes."""
-    cut: bool
-    error: str | None
-    status: int | None
 
 
 CALL_NAMES = (

@@ -210,14 +210,13 @@ class Spending:
         """Estimate unreported spending of earlier sessions; reported spending is in the tally already."""
         if self.budget.tokens is None and self.budget.usd is None:
             return
-        for row in journal.unreported():
-            params, error = row.params, row.error
+        for model, params, prompt, usage, usd, written, cut, error, status in journal.unreported():
             schema = (params.get("constraint") or {}).get("schema")
-            size = CallSize(row.prompt + (0 if schema is None else len(orjson.dumps(schema))), longest_reply(params))
+            size = CallSize(prompt + (0 if schema is None else len(orjson.dumps(schema))), longest_reply(params))
             if error is None:
-                self._estimate(row.model, size, row.usage, row.usd, row.written, row.cut)
-            elif may_be_billed(error, row.status):
-                self.count_possibly_billed(row.model, size)
+                self._estimate(model, size, usage, usd, written, cut)
+            elif may_be_billed(error, status):
+                self.count_possibly_billed(model, size)
 
 
 class SlotRequest(Protocol):

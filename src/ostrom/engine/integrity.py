@@ -204,7 +204,17 @@ def _check(
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):
         raise RunError(f"{path}: the journal has no count of its entries; it is not one of ours")
-    _check_promise(path, tally, entries, acknowledged, bool(closed))
+    if acknowledged is None and not closed:
+        # A closed database is complete without its WAL; an unclosed one may lack entries of the WAL.
+        raise RunError(
+            f"{path}: was not closed, and {tally.name} is missing or unreadable, so it cannot be told whether "
+            f"entries are missing; it holds {entries} (to go on with these, write {entries} into {tally.name})"
+        )
+    if acknowledged is not None and entries < acknowledged:
+        raise RunError(
+            f"{path}: holds {entries} entries but {acknowledged} were acknowledged; "
+            f"{acknowledged - entries} are missing (was {path.name}-wal removed or an old copy restored?)"
+        )
     if every:
         _check_rows(connection, path)
     if (count := _count_entries(connection)) != entries:
@@ -267,20 +277,6 @@ def _acknowledged(tally: Path) -> int | None:
     except OSError as error:
         raise RunError(f"{tally}: cannot be read: {error.strerror}") from None
     return int(text) if text.isdigit() and len(text) <= 20 else None
-
-
-def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | None, closed: bool) -> None:
-    if acknowledged is None and not closed:
-        # A closed database is complete without its WAL; an unclosed one may lack entries of the WAL.
-        raise RunError(
-            f"{path}: was not closed, and {tally.name} is missing or unreadable, so it cannot be told whether "
-            f"entries are missing; it holds {entries} (to go on with these, write {entries} into {tally.name})"
-        )
-    if acknowledged is not None and entries < acknowledged:
-        raise RunError(
-            f"{path}: holds {entries} entries but {acknowledged} were acknowledged; "
-            f"{acknowledged - entries} are missing (was {path.name}-wal removed or an old copy restored?)"
-        )
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:

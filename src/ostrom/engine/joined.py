@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Any, TypeVar
 
-from ostrom.engine.entries import CALL_NAMES, Journaled, JournaledCall, Place, UnitRecord, Unreported
+from ostrom.engine.entries import CALL_NAMES, Journaled, JournaledCall, Place, UnitRecord
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError
@@ -210,7 +210,7 @@ class JoinedJournal(Journal):
         """The keys of all calls that got a reply."""
         return set[bytes]().union(*(part.answered() for part in self.parts))
 
-    def unreported(self) -> Iterator[Unreported]:
+    def unreported(self) -> Iterator[tuple[Any, ...]]:
         """Yield all tries of shards in which some lack a report of tokens or price."""
         return chain.from_iterable(part.unreported() for part in self.parts)
 

@@ -30,7 +30,6 @@ from ostrom.engine.entries import (
     Place,
     Row,
     UnitRecord,
-    Unreported,
     Writer,
     answer_columns,
     draw_units,
@@ -543,8 +542,11 @@ class Journal:
             self._rows("SELECT player, count(*) FROM calls WHERE unit=? AND finish='filter' GROUP BY player", unit)
         )
 
-    def unreported(self) -> Iterator[Unreported]:
-        """Yield all tries, oldest first, if some lack a report of tokens or price; else nothing."""
+    def unreported(self) -> Iterator[tuple[Any, ...]]:
+        """Yield all tries, oldest first, if some lack a report of tokens or price; else nothing.
+
+        Model, parameters, bytes of the prompt, usage, price, bytes of the reply, whether it was cut, error, status.
+        """
         sent = "source NOT IN ('cache', 'seat')"
         without = "(tokens_in IS NULL OR tokens_out IS NULL OR usd IS NULL)"
         if not any(self._rows(f"SELECT 1 FROM calls WHERE {sent} AND {without} LIMIT 1")):
@@ -556,7 +558,7 @@ class Journal:
         )
         for number, model, params, *tokens, usd, error, status, cut, written in self._rows(query):
             prompt = len(orjson.dumps(self.prompt(number)))
-            yield Unreported(model, load(params), prompt, Usage(*tokens), usd, written, bool(cut), error, status)
+            yield model, load(params), prompt, Usage(*tokens), usd, written, bool(cut), error, status
 
     def spent(self) -> dict[str, float]:
         """Return totals over calls not answered by a cache or a seat: tokens, money, retries, unreadable replies."""

@@ -171,7 +171,8 @@ class LiveMatch:
         self.streams: Streams = unit.streams
         self.step = unit.first
         self.record = RowRecorder(unit)
-        self._parts = grouped(((step, player), part) for step, player, part in self.known if part)
+        self.parts = grouped(((step, player), part) for step, player, part in self.known if part)
+        """The answered sub-questions of each decision, by step and player."""
         self._complaints: dict[int, int] = {}
         """The number of unreadable replies in this step, by player."""
         self.at_end: dict[Callable[[], Awaitable[object]], None] = {}
@@ -200,17 +201,13 @@ class LiveMatch:
         compare_count(self.unit.index, self.step, self._used, self._journaled_count)
         return outcome
 
-    def add_part(self, step: int, player: int, part: str) -> None:
-        """Note an answered sub-question of a decision."""
-        self._parts.setdefault((step, player), []).append(part)
-
     def _take_down(self, decisions: Sequence[Decision], answers: Sequence[Answer]) -> None:
         """Record a step in the rows of the match: every answer, then those to its sub-questions."""
         record, step, complaints = self.record, self.step, self._complaints
         for decision, answer in zip(decisions, answers, strict=True):
             record.add(step, decision, answer, complaints.get(decision.player, 0))
-            if self._parts:
-                for part in sorted(self._parts.pop((step, decision.player), ())):
+            if self.parts:
+                for part in sorted(self.parts.pop((step, decision.player), ())):
                     entry = self.known[step, decision.player, part]
                     record.add(step, decision, entry[0], entry[1], part)
         complaints.clear()
@@ -260,12 +257,12 @@ class LiveMatch:
 
     def _compare(self, decisions: Sequence[Decision]) -> None:
         """Compare the questions of the rules with the journal, before any agent is asked."""
-        unit, known = self.unit.index, [self.known.get((self.step, decision.player, "")) for decision in decisions]
-        for decision, entry in zip(decisions, known, strict=True):
+        unit, entries = self.unit.index, [self.known.get((self.step, decision.player, "")) for decision in decisions]
+        for decision, entry in zip(decisions, entries, strict=True):
             if entry is not None:
                 compare(unit, self.step, decision, entry[2])
-        self._used += len(known) - known.count(None)
-        if None in known:
+        self._used += len(entries) - entries.count(None)
+        if None in entries:
             compare_count(unit, self.step, self._used, self._journaled_count)
 
     async def _live(self, decision: Decision, agent: Agent) -> Answer:
@@ -327,7 +324,7 @@ class _DecisionContext:
         if answer.reading in ("policy", "refused"):
             match.tally.policies += 1
         match.known[self.step, self.player, part] = (answer, complaints, None)
-        match.add_part(self.step, self.player, part)
+        match.parts.setdefault((self.step, self.player), []).append(part)
         match.turns.add_within(self.step, self.player, answer)
         match.journal.answer(match.unit.index, self.step, self.player, part, answer, complaints)
         await match.journal.flush()
@@ -459,5 +456,4 @@ class Turns:
 
 
 def _turn_number(answer: Answer) -> int:
-    turn = turn_of(answer)
-    return 0 if turn is None else turn.nth
+    return 0 if (turn := turn_of(answer)) is None else turn.nth

@@ -6,7 +6,7 @@ the same study with the same answers gives the same bytes. The rows of most fini
 the calls, which are read from the journal unchanged.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from heapq import merge
@@ -404,17 +404,12 @@ class Rows:
             checked += 1
         return checked, len(units)
 
-    @property
-    def unit_tables(self) -> Mapping[str, Callable[[UnitTable], Iterator[Row]]]:
-        """Return the functions that make rows unit by unit, by table."""
-        return {"matches": self.match_rows, "decisions": self.decision_rows, "rounds": self.round_rows}
-
     def _difference(self, stored: UnitTable, replayed: UnitTable) -> str | None:
         """Return the first difference between stored and replayed rows; None if equal up to the last bits."""
         if stored.rows == replayed.rows and stored.refused == replayed.refused:
             return None
-        has_rounds = stored.rows.rounds_kept is not None
-        for table in (table for name, table in self.unit_tables.items() if has_rounds or name != "rounds"):
+        rounds = [] if stored.rows.rounds_kept is None else [self.round_rows]
+        for table in (self.match_rows, self.decision_rows, *rounds):
             for one, other in zip_longest(table(stored), table(replayed)):
                 if one is None or other is None:
                     return ": its rows are fewer or more than those of its replay"

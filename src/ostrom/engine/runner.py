@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.batching.ledger import refuse_batches
-from ostrom.engine.executors.local import Assignment, BatchExecutor, Executor, LocalExecutor, Session, UnitEnd
+from ostrom.engine.executors.local import Assignment, BatchExecutor, LocalExecutor, Session, UnitEnd
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Spending, Stopped
 from ostrom.engine.journal import Journal
@@ -31,6 +31,9 @@ from ostrom.ground.errors import (
 )
 from ostrom.ground.version import __version__
 from ostrom.models.base import Model
+
+if TYPE_CHECKING:
+    from ostrom.engine.executors.ray import RayExecutor
 
 State = Literal["done", "skipped", "failed"]
 """The final state of a unit; the tally has a counter of each name."""
@@ -93,7 +96,7 @@ class Runner:
         self._unplayed: Counter[str] = Counter()
         """The number of matches that could not be played, by unusable model."""
 
-    def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
+    def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> "LocalExecutor | RayExecutor":
         options = self.options
         if options.batch and options.on_cluster:
             raise UsageError("--batch: batches are sent from this process, not from a cluster (--executor ray)")
@@ -150,22 +153,27 @@ class Runner:
                 f"{self._unplayed[model]} matches of {model} could not be played: {why}"
                 for model, why in self._aborted_models.items()
             )
-        if tally.done + tally.skipped >= tally.matches:  # the stop request came after the last match
-            return Result(tally, complete=True)
-        return Result(tally, False, self._why, self._interrupted)
+        # A stop request may come after the last match.
+        complete = tally.done + tally.skipped >= tally.matches
+        return Result(tally, True) if complete else Result(tally, False, self._why, self._interrupted)
 
     def _count_units(self, journal: Journal) -> None:
         """Count the ended matches, money and calls of earlier sessions."""
-        self._states = self._final(journal.states())
+        states = journal.states()
+        self._states = {  # a unit skipped because its preparation failed is tried again with it
+            index: state
+            for index, state in states.items()
+            if state != "skipped" or all(states.get(need) != "failed" for need in self.plan.unit(index).needs)
+        }
         self._begun = journal.begun()
         self._failed_before = {index for index, state in self._states.items() if state == "failed"}
         tally = self.tally
-        states = Counter(self._states.values())
-        tally.done, tally.skipped = states["done"], states["skipped"]
+        ended = Counter(self._states.values())
+        tally.done, tally.skipped = ended["done"], ended["skipped"]
         tally.resumed = tally.done + tally.skipped
         if tally.preparations:
-            ended = ((index, state) for index, state in self._states.items() if state != "failed")
-            tally.prepared.update(s for index, s in ended if self.plan.unit(index).kind == "preparation")
+            final = ((index, state) for index, state in self._states.items() if state != "failed")
+            tally.prepared.update(s for index, s in final if self.plan.unit(index).kind == "preparation")
         count_spent(tally, journal, self.plan, self.options)
 
     def _verify(self, journal: Journal) -> None:
@@ -176,14 +184,6 @@ class Runner:
         rows = Rows(self.plan, journal, self.folder.path.name)
         for index in done:
             rows.verify(index)
-
-    def _final(self, states: dict[int, str]) -> dict[int, str]:
-        """Return the final states: a unit skipped because its preparation failed is tried again with it."""
-        return {
-            index: state
-            for index, state in states.items()
-            if state != "skipped" or all(states.get(need) != "failed" for need in self.plan.unit(index).needs)
-        }
 
     def _waiting(self) -> Iterator[Unit]:
         """Yield units to be played in starting order, never more than the limit."""

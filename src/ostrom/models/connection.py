@@ -18,7 +18,7 @@ from functools import cached_property
 from ipaddress import ip_address, ip_network
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from ostrom.ground.errors import UsageError
@@ -58,11 +58,6 @@ _HANDSHAKE = {
 }
 
 
-def client_context() -> ssl.SSLContext:
-    """Return a TLS context with the system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
-    return ssl.create_default_context()
-
-
 def check_trust() -> None:
     """Refuse a missing certificate file: OpenSSL would silently trust no server."""
     file, folders = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
@@ -88,25 +83,14 @@ HEAD_START = 0.25
 """Seconds after which the next address is tried in parallel."""
 
 
-class Abortable(asyncio.BufferedProtocol):
-    """A protocol whose connection can be closed at once."""
-
-    def abort(self) -> None:
-        """Close the connection."""
-        raise NotImplementedError
-
-
-P = TypeVar("P", bound=Abortable)
-
-
-async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext | None) -> P:
+async def dial(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
     """Connect to the first address of a host that answers. Raises the OSError of the first address."""
     loop = asyncio.get_running_loop()
 
-    async def attempt(address: str) -> P:
+    async def attempt(address: str) -> Connection:
         name = None if tls is None else host
         try:
-            _, connected = await loop.create_connection(make, address, port, ssl=tls, server_hostname=name)
+            _, connected = await loop.create_connection(Connection, address, port, ssl=tls, server_hostname=name)
         except ConnectionResetError as error:
             if tls is None or str(error):
                 raise
@@ -117,7 +101,7 @@ async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext 
     if is_address(host):
         return await attempt(host)
     waiting = deque(_in_turn(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
-    trying: set[asyncio.Task[P]] = set()
+    trying: set[asyncio.Task[Connection]] = set()
     failed: list[BaseException] = []
     try:
         while waiting or trying:
@@ -152,12 +136,13 @@ def is_address(host: str) -> bool:
 
 def _in_turn(addresses: Iterable[tuple[Any, ...]]) -> list[str]:
     """Return the addresses with alternating families, starting with the resolver's first."""
-    families = grouped((family, str(address[0])) for family, *_, address in addresses)
-    mixed = chain.from_iterable(zip_longest(*families.values()))
+    mixed = chain.from_iterable(
+        zip_longest(*grouped((family, str(address[0])) for family, *_, address in addresses).values())
+    )
     return list(dict.fromkeys(filter(None, mixed)))
 
 
-def _abort(task: asyncio.Task[P]) -> None:
+def _abort(task: asyncio.Task[Connection]) -> None:
     """Close a connection that came too late."""
     with suppress(asyncio.CancelledError, OSError):
         task.result().abort()
@@ -317,8 +302,8 @@ class Address:
         """Open a connection. Raises OSError (also for TLS), ServerClosed, ResponseCut, InvalidResponse."""
         proxy = self.proxy
         if proxy is None:
-            return await dial(Connection, self.host, self.port, self._tls if self.secure else None)
-        connection = await dial(Connection, proxy.host, proxy.port, self._tls if proxy.secure else None)
+            return await dial(self.host, self.port, self._tls if self.secure else None)
+        connection = await dial(proxy.host, proxy.port, self._tls if proxy.secure else None)
         if self.secure:
             await self._tunnel(connection, proxy)
         return connection
@@ -338,7 +323,8 @@ class Address:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        return client_context()
+        """A TLS context with the system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+        return ssl.create_default_context()
 
 
 BUFFER = 1 << 15
@@ -347,7 +333,7 @@ Take = Callable[["Response | Exception"], None]
 """Called with the result of an exchange: a response, ServerClosed, ResponseCut, InvalidResponse or OSError."""
 
 
-class Connection(Abortable):
+class Connection(asyncio.BufferedProtocol):
     """A connection with one exchange at a time."""
 
     def __init__(self) -> None:
@@ -421,9 +407,9 @@ class Connection(Abortable):
             response = self._reader.feed(bytes(self._buffer[:nbytes]))
         except InvalidResponse as error:
             self.fail(error)
-            return
-        if response is not None:
-            self._done(response)
+        else:
+            if response is not None:
+                self._done(response)
 
     def eof_received(self) -> None:
         """Do nothing: ``connection_lost`` follows."""
@@ -433,17 +419,16 @@ class Connection(Abortable):
         self.usable = False
         if self._take is None:
             return
+        lost = exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else ServerClosed()
         try:
             response = self._reader.end() if exc is None else None
         except InvalidResponse as error:
             self.fail(error)
-            return
-        if response is not None:
-            self._done(response)
-        elif self._reader.begun:
-            self.fail(ResponseCut())
         else:
-            self.fail(exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else ServerClosed())
+            if response is not None:
+                self._done(response)
+            else:
+                self.fail(ResponseCut() if self._reader.begun else lost)
 
     def _done(self, response: Response) -> None:
         take, self._take = self._take, None

@@ -66,8 +66,11 @@ def restore(pairs: Iterable[tuple[str, Origin]]) -> None:
 
 def variables() -> set[str]:
     """Return the environment variables with keys: those of services, and those that the user named."""
-    services = (variable for service in SERVICES.values() for variable in service.keys)
-    return {*services, *(variable for variable, _ in said()), *_configured()}
+    return {
+        *(variable for service in SERVICES.values() for variable in service.keys),
+        *(variable for variable, _ in said()),
+        *_configured(),
+    }
 
 
 def may_send(variable: str, address: str) -> bool:

@@ -208,7 +208,11 @@ class ResponseReader:
                 return None
             data = data[room:]
             if self._received >= self._limit:
-                raise self._too_long()
+                raise InvalidResponse(
+                    f"the framing of its chunks has more than {FRAMING - 1} bytes a byte"
+                    if self._status
+                    else f"its headers have more than {LARGEST_HEAD:,} bytes"
+                )
 
     def end(self) -> Response | None:
         """Handle the end of the connection; return the response if this marks its end."""
@@ -297,13 +301,6 @@ class ResponseReader:
             f"its body has more than the {self._largest:,} bytes that max_tokens allows for"
         )
         return self._problem
-
-    def _too_long(self) -> InvalidResponse:
-        return InvalidResponse(
-            f"the framing of its chunks has more than {FRAMING - 1} bytes a byte"
-            if self._status
-            else f"its headers have more than {LARGEST_HEAD:,} bytes"
-        )
 
 
 @lru_cache(maxsize=256)

@@ -169,8 +169,9 @@ def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 def _as_it_stands(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return a text in lower case without white space, and the position of each character."""
-    visible_letters = [(place, letter) for place, letter in enumerate(text) if not _BETWEEN.match(letter)]
-    letters = [(place, each) for place, letter in visible_letters for each in letter.lower()]
+    letters = [
+        (place, each) for place, letter in enumerate(text) if not _BETWEEN.match(letter) for each in letter.lower()
+    ]
     return "".join(each for _, each in letters), [(place, place + 1) for place, _ in letters]
 
 

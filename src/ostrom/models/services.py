@@ -73,8 +73,7 @@ def is_local(url: str) -> bool:
 
 def first_set(variables: Iterable[str]) -> str | None:
     """The value of the first environment variable that is set and not empty."""
-    values = (os.environ.get(variable, "").strip() for variable in variables)
-    return next(filter(None, values), None)
+    return next(filter(None, (os.environ.get(variable, "").strip() for variable in variables)), None)
 
 
 def as_header(key: str, *, source: str) -> str:

@@ -169,12 +169,12 @@ class Transport:
             connection = await self._connect(deadline)
         except Exception as error:  # any error: ``reply`` must raise it
             pending.refuse(error)
-            return
-        if self._closed:
-            connection.abort()
-            pending.refuse(self.failure(ServerClosed()))
         else:
-            self._send(payload, pending, connection, deadline)
+            if self._closed:
+                connection.abort()
+                pending.refuse(self.failure(ServerClosed()))
+            else:
+                self._send(payload, pending, connection, deadline)
 
     def _send(self, payload: bytes, pending: PendingPost, connection: Connection, deadline: float) -> None:
         pending.way = connection

@@ -545,6 +545,10 @@ class BatchGate(RunGate):
 
     batch = True
 
+    def open(self, model: str, start: int, most: int) -> None:  # noqa: ARG002
+        """Register a model, without a limit on its calls in flight."""
+        super().open(model, MOST, MOST)
+
     def failed(
         self,
         model: str,

@@ -35,11 +35,6 @@ ABSENT = (404, 405, 410, 501)
 """HTTP statuses of a server without such a route."""
 
 
-def again(retry: RetryPolicy, error: ModelError) -> bool:
-    """Return whether another try is allowed by the retry policy."""
-    return error.retryable and retry.allows(error.retry_after)
-
-
 async def rest(retry: RetryPolicy, attempt: int, error: ModelError) -> None:
     """Wait before another try."""
     await asyncio.sleep(retry.wait(attempt, error.retry_after))
@@ -55,7 +50,7 @@ async def with_retries(
         try:
             return await work()
         except ModelError as error:
-            if not again(retry, error) or attempt == retry.tries:
+            if not error.retryable or not retry.allows(error.retry_after) or attempt == retry.tries:
                 raise
             await (rest(retry, attempt, error) if resting is None else resting(attempt, error))
     raise AssertionError("unreachable: the last try returns or raises")

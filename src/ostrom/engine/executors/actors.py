@@ -18,7 +18,7 @@ from ostrom.agents.language import AgentFactory
 from ostrom.answers import Answer
 from ostrom.engine.caller import Cache, Caller
 from ostrom.engine.entries import CallRecord
-from ostrom.engine.executors.local import AnswerEntry, CallOutcome, Failure, Opened, UnitEnd, UnitPlayer, WorkerConfig
+from ostrom.engine.executors.local import AnswerEntry, CallOutcome, Failure, Opened, UnitEnd, WorkerConfig, play_unit
 from ostrom.engine.gate import RunGate, SlotRequest, Stopped
 from ostrom.engine.plan import Budget, Tally, Unit
 from ostrom.framing import Library
@@ -293,12 +293,12 @@ class Worker:
         self._agent_factory = AgentFactory(self._models, self._library, self.worker_config.invalidity)
 
     async def play(self, unit: Unit, *work: Any) -> tuple[UnitEnd, Failure | None, int]:
-        """Play a unit (``UnitPlayer.play``). All entries are durable before its end is reported.
+        """Play a unit (``play_unit``). All entries are durable before its end is reported.
 
         Returns the end without its error, the error, and how many unreadable replies no journaled answer accounts for.
         """
         tally = Tally()
-        ended = await UnitPlayer(self._agent_factory, self._outbox, self._caller, tally).play(unit, *work)
+        ended = await play_unit(self._agent_factory, self._outbox, self._caller, tally, unit, *work)
         await self._outbox.flush()
         stray = tally.invalid - self._outbox.complaints.pop(unit.index, 0)
         return replace(ended, error=None), None if ended.error is None else Failure.from_error(ended.error), stray

@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ostrom.agents.base import OutsideSeats
 from ostrom.agents.language import AgentFactory, Invalidity
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.batching.ledger import Ledger
-from ostrom.engine.batching.scheduler import MOST, BatchCaller, BatchGate, BatchScheduler
+from ostrom.engine.batching.scheduler import BatchCaller, BatchGate, BatchScheduler
 from ostrom.engine.batching.service import BatchService, check
 from ostrom.engine.caller import Cache, Caller, SeatCalls
 from ostrom.engine.entries import CallRecord, Journaled, Place
@@ -154,8 +154,7 @@ class Assignment:
         """Return the answers and replies of an earlier attempt."""
         if not self.resume:
             return {}, {}
-        index = self.unit.index
-        return journal.answers(index), {} if self.again else journal.replies(index)
+        return journal.answers(self.unit.index), {} if self.again else journal.replies(self.unit.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,61 +184,30 @@ class Session:
         return 0.0 if registered is None else datetime.fromisoformat(registered["created"]).timestamp()
 
 
-class Executor(Protocol):
-    """Plays units. It is opened before anything is written, so that a wrong model leaves no run."""
-
-    described: Mapping[str, Mapping[str, Any]]
-    """The models' descriptions for the manifest; available after ``open``."""
-
-    async def open(self) -> None:
-        """Open the models."""
-
-    async def start(self, session: Session) -> None:
-        """Begin a session."""
-
-    def capacity(self) -> int:
-        """Return how many units should be in play now, by the limits of the models."""
-
-    async def play(self, assignment: Assignment) -> UnitEnd:
-        """Play one unit; user-facing errors are returned in its end."""
-
-    async def models_to_abort(self) -> set[str]:
-        """The models to which further calls would be wasted."""
-
-    def give_up(self, model: str, why: str) -> None:
-        """Make no more calls to a model."""
-
-    def stop(self) -> None:
-        """Start no more calls; calls in flight are awaited and journaled."""
-
-    async def close(self) -> None:
-        """Close everything that was opened."""
-
-
-class UnitPlayer:
-    """Plays units with the models of one process: builds the agents and returns how each unit ended."""
-
-    def __init__(self, agent_factory: AgentFactory, journal: Answers, calls: Calls, tally: Tally) -> None:
-        self.agent_factory, self.journal, self.calls, self.tally = agent_factory, journal, calls, tally
-
-    async def play(
-        self, unit: Unit, facts: Sequence[Mapping[str, Any]] | None, journaled: dict[Place, Journaled], replies: Replies
-    ) -> UnitEnd:
-        """Play a unit with the outcomes of its preparations and the entries of an earlier attempt."""
-        match: LiveMatch | None = None
-        try:
-            mechanism = unit.mechanism if facts is None else unit.mechanism.with_preparations(facts)
-            agents = self.agent_factory([seated.config for seated in unit.players], unit.streams)
-            match = LiveMatch(
-                unit, mechanism.play(unit.game, unit.streams), agents, self.journal, self.calls, self.tally, journaled,
-                replies,
-                lambda config: self.agent_factory.agent(config, unit.streams),
-            )  # fmt: skip
-            outcome = await match.run()
-        except OstromError as error:
-            return UnitEnd(match.step if match else 0, error=error)
-        rows = match.record.rows(outcome.rounds).to_bytes() if keeps_rows(unit, len(match.record)) else None
-        return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
+async def play_unit(
+    agent_factory: AgentFactory,
+    journal: Answers,
+    calls: Calls,
+    tally: Tally,
+    unit: Unit,
+    facts: Sequence[Mapping[str, Any]] | None,
+    journaled: dict[Place, Journaled],
+    replies: Replies,
+) -> UnitEnd:
+    """Play a unit with the outcomes of its preparations and the entries of an earlier attempt; return how it ended."""
+    match: LiveMatch | None = None
+    try:
+        mechanism = unit.mechanism if facts is None else unit.mechanism.with_preparations(facts)
+        agents = agent_factory([seated.config for seated in unit.players], unit.streams)
+        match = LiveMatch(
+            unit, mechanism.play(unit.game, unit.streams), agents, journal, calls, tally, journaled, replies,
+            lambda config: agent_factory.agent(config, unit.streams),
+        )  # fmt: skip
+        outcome = await match.run()
+    except OstromError as error:
+        return UnitEnd(match.step if match else 0, error=error)
+    rows = match.record.rows(outcome.rounds).to_bytes() if keeps_rows(unit, len(match.record)) else None
+    return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
 
 
 def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int:
@@ -261,9 +229,7 @@ def matches_at_once(calls: int, in_process: bool, seats: int) -> int:
     >>> matches_at_once(64, False, 2), matches_at_once(4, True, 2), matches_at_once(0, False, 2)
     (128, 2, 1)
     """
-    if not calls:
-        return 1
-    return max(1, calls // seats) if in_process else max(8, min(2 * calls, 4096))
+    return max(1, calls // seats) if in_process or not calls else max(8, min(2 * calls, 4096))
 
 
 OWN_FILES = 48
@@ -272,7 +238,10 @@ WANTED_FILES = 4096
 
 
 class LocalExecutor:
-    """Plays units with the models that were opened in this process."""
+    """Plays units with the models that were opened in this process.
+
+    An executor is opened before anything is written, so that a wrong model leaves no run.
+    """
 
     caller_type: type[Caller] = Caller
     factory_type: type[AgentFactory] = AgentFactory
@@ -305,35 +274,26 @@ class LocalExecutor:
         ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
         for model, ceiling in zip(self.models.values(), ceilings, strict=True):
             most = most_calls(model.connections, ceiling, self.options.max_connections)
-            self._open_gate(gate, model, max(1, min(most, self._left // len(self.models))))
+            start = self.options.start_connections or model.connections
+            gate.open(model.name, start, max(1, min(most, self._left // len(self.models))))
             caller.open(model)
         self._outside = plan.outside
-        self._player = UnitPlayer(
-            self._make_agents(session),
-            session.journal,
-            caller if plan.outside is None else SeatCalls(caller, plan.outside, session.journal),
-            session.tally,
-        )
+        agents = self.factory_type(
+            self.models, self.library, Invalidity(plan.retries, plan.policy, plan.refused), plan.arrivals, plan.trees,
+            plan.outside,
+        )  # fmt: skip
+        calls = caller if plan.outside is None else SeatCalls(caller, plan.outside, session.journal)
+        self._play = partial(play_unit, agents, session.journal, calls, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)
 
     def _make_gate(self, session: Session) -> RunGate:
         return RunGate(session.tally, session.plan.budget, self._stopping, self.options.rates)
 
-    def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:
-        gate.open(model.name, self.options.start_connections or model.connections, most)
-
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
         return self.caller_type(
             session.journal, session.tally, gate, self._stopping, self.options.retry, self._cache, self.options.rates
         )
-
-    def _make_agents(self, session: Session) -> AgentFactory:
-        plan = session.plan
-        return self.factory_type(
-            self.models, self.library, Invalidity(plan.retries, plan.policy, plan.refused), plan.arrivals, plan.trees,
-            plan.outside,
-        )  # fmt: skip
 
     def capacity(self) -> int:
         """The number of matches to play at once: enough to use all open slots, within the limit of outside seats."""
@@ -345,7 +305,7 @@ class LocalExecutor:
     async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit, and report its end to external agents."""
         unit = assignment.unit
-        ended = await self._player.play(unit, assignment.facts, *assignment.known(self._journal))
+        ended = await self._play(unit, assignment.facts, *assignment.known(self._journal))
         if self._outside is not None:
             self._outside.ended(unit.index, ended.scores)
         return ended
@@ -433,9 +393,6 @@ class BatchExecutor(LocalExecutor):
         gate = BatchGate(session.tally, session.plan.budget, self._stopping, options.rates)
         self._scheduler, self._started = BatchScheduler(services, ledger, session.tally, gate.spending), True
         return gate
-
-    def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:  # noqa: ARG002
-        gate.open(model.name, MOST, MOST)
 
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
         return BatchCaller(

@@ -71,8 +71,13 @@ class AnthropicBatches(BatchEndpoint):
 
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
         """Send the requests as one batch."""
-        body = orjson.dumps({"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]})
-        return self._status(await self.json("POST", self.root, body))
+        return self._status(
+            await self.json(
+                "POST",
+                self.root,
+                orjson.dumps({"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]}),
+            )
+        )
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
         """Return whether a batch has the wanted size, and is not older than the batches that were there before."""
@@ -113,8 +118,9 @@ def _line(entry: dict[str, Any]) -> ResultLine:
             return ResultLine(name, "reply" if isinstance(message.get("content"), list) else "bad", message)
         # The error may be nested in an error response.
         case {"type": "errored", "error": {"error": dict(error)} | error}:
-            code = error.get("type") if isinstance(error, dict) else None
-            return ResultLine(name, "error", error, STATUS.get(in_text(code), 500))
+            return ResultLine(
+                name, "error", error, STATUS.get(in_text(error.get("type") if isinstance(error, dict) else None), 500)
+            )
         case {"type": "errored"}:
             return ResultLine(name, "error", None, 500)
     return ResultLine(name, "bad", None)
@@ -203,8 +209,9 @@ def encode(request: Request, model: str) -> bytes:
 
 def _pays(request: Request, model: str) -> bool:
     """Return whether the lasting part of a prompt is long enough for the cache."""
-    characters = sum(len(message.content) for message in request.messages[: request.lasting])
-    return characters >= CHARACTERS_PER_TOKEN * _least_cached(model)
+    return sum(
+        len(message.content) for message in request.messages[: request.lasting]
+    ) >= CHARACTERS_PER_TOKEN * _least_cached(model)
 
 
 def _least_cached(model: str) -> int:

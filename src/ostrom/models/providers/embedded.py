@@ -78,11 +78,9 @@ class EmbeddedModel:
         self._running.add(stop)
 
         def settle(reply: Reply | None, error: BaseException | None) -> None:
-            if done.done():
-                return
-            if error is not None:
+            if error is not None and not done.done():
                 done.set_exception(error)
-            elif reply is not None:
+            elif reply is not None and not done.done():
                 done.set_result(reply)
 
         def work() -> None:
@@ -251,10 +249,9 @@ def _open(
     precision: Precision = "file",
     gpu: str | int = "none",
 ) -> EmbeddedModel:
-    if mode not in get_args(Mode):
-        raise StudyError("unknown mode", key="mode", actual=mode, allowed=get_args(Mode))
-    if precision not in get_args(Precision):
-        raise StudyError("unknown precision", key="precision", actual=precision, allowed=get_args(Precision))
+    for key, value, allowed in (("mode", mode, get_args(Mode)), ("precision", precision, get_args(Precision))):
+        if value not in allowed:
+            raise StudyError(f"unknown {key}", key=key, actual=value, allowed=allowed)
     if mode == "reproducible" and slots not in (None, 1):
         raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", actual=slots)
     if scale is not None and adapter is None:

@@ -110,8 +110,12 @@ class InspectModel:
         if self._model is None:
             raise ModelError(f"{self.name} was closed before this call")
         config: dict[str, Any] = {}
-        params = {name: as_list(value) if name == "stop" else value for name, value in request.params.items()}
-        put_params(config, params, _WORDS, PARAMS)
+        put_params(
+            config,
+            {name: as_list(value) if name == "stop" else value for name, value in request.params.items()},
+            _WORDS,
+            PARAMS,
+        )
         if request.top_logprobs:
             config |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return config

@@ -129,13 +129,18 @@ class OpenAIBatches(BatchEndpoint):
 
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
         """Make a batch from an uploaded file."""
-        wanted = {
-            "input_file_id": file,
-            "endpoint": self._endpoint,
-            "completion_window": "24h",
-            "metadata": {"ostrom": marker},
-        }
-        return self._status(await self.json("POST", self.root, wanted))
+        return self._status(
+            await self.json(
+                "POST",
+                self.root,
+                {
+                    "input_file_id": file,
+                    "endpoint": self._endpoint,
+                    "completion_window": "24h",
+                    "metadata": {"ostrom": marker},
+                },
+            )
+        )
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
         """Return whether a batch has our marker in its metadata, or was made from our file."""
@@ -302,8 +307,8 @@ def open_service(
     moved = first_set((entry.url_variable,)) if entry.url_variable else None
     first, *_ = replicas or (None,)
     stated = ((base_url, "base_url"), (first, "replicas"), (moved, str(entry.url_variable)))
-    url, source = next(((url, source) for url, source in stated if url is not None), (None, ""))
-    address = home_of(service) if url is None else checked_url(url, source=source)
+    addresses = (checked_url(url, source=source) for url, source in stated if url is not None)
+    address = next(addresses, None) or home_of(service)
     homes = [entry.base_url, *([moved] if moved else [])]
 
     def client(address: str) -> OpenAIModel:

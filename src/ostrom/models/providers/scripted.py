@@ -58,8 +58,9 @@ class ScriptedModel:
             raise answer
         reply = answer if isinstance(answer, Reply) else Reply(text=answer, model=self.name)
         words = sum(len(message.content.split()) for message in request.messages)
-        usage = Usage(input=words, output=len(reply.text.split())) if reply.usage == Usage() else reply.usage
-        return replace(reply, usage=usage)
+        return replace(
+            reply, usage=Usage(input=words, output=len(reply.text.split())) if reply.usage == Usage() else reply.usage
+        )
 
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""

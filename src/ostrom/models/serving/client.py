@@ -371,8 +371,7 @@ class ServedModel:
     def _plan(self) -> ServerPlan:
         mine = (self._kind, self._model, self._settings)
         alike = [client for client in _SERVED if (client._kind, client._model, client._settings) == mine]
-        adapters = {client._adapter for client in alike if client._adapter is not None}
-        return ServerPlan(*mine, tuple(sorted(adapters)))
+        return ServerPlan(*mine, tuple(sorted({client._adapter for client in alike if client._adapter is not None})))
 
     def _connect(self, server: LocalServer, address: str) -> OpenAIModel:
         named = self._adapter if self._kind == "vllm" and self._adapter else server.plan.served_name
@@ -413,8 +412,11 @@ def is_started(name: str, settings: Mapping[str, Any]) -> bool:
     (False, False)
     """
     kind = name.partition("/")[0]
-    addressed = settings.get("base_url") or settings.get("replicas")
-    return kind in KINDS and not addressed and first_set((url_variable(kind),)) is None
+    return (
+        kind in KINDS
+        and not (settings.get("base_url") or settings.get("replicas"))
+        and first_set((url_variable(kind),)) is None
+    )
 
 
 def check(argument: str) -> None:
@@ -479,18 +481,16 @@ def open_local(
                 f"is for a server that Ostrom starts; {name} runs at an address",
                 key=f"settings.{stated}", actual=own[stated],
             )  # fmt: skip
-        more = {} if timeout is None else {"timeout": timeout}
         return open_service(
             kind, model, base_url=base_url, replicas=replicas, key_variable=key_variable, dialect=dialect,
-            connections=connections, abilities=abilities, **more,
+            connections=connections, abilities=abilities, **({} if timeout is None else {"timeout": timeout}),
         )  # fmt: skip
     check_settings(name, own)
     if scale is not None and adapter is None:
         raise StudyError("is the scale of an adapter: set adapter too", key="settings.scale", actual=scale)
-    path = None if adapter is None else str(Path(adapter).expanduser().absolute())
     settings = {key: value for key, value in own.items() if key not in VARIANTS}
     return ServedModel(
         name + variant_of(own, VARIANTS), kind, check_plan(kind, model, settings), settings,
-        adapter=path, scale=1.0 if scale is None else float(scale), dialect=dialect,
+        adapter=None if adapter is None else str(Path(adapter).expanduser().absolute()), scale=1.0 if scale is None else float(scale), dialect=dialect,
         timeout=600.0 if timeout is None else timeout, connections=connections, abilities=abilities, start=start,
     )  # fmt: skip
