@@ -10,9 +10,9 @@ import pytest
 from ostrom.engine.batching.scheduler import BatchGate
 from ostrom.engine.gate import BREAKER, RunGate, Spending, Stopped, may_be_billed, plausible_usage
 from ostrom.engine.plan import Budget, Tally
-from ostrom.ground.errors import BudgetSpent, OstromError
+from ostrom.ground.errors import BudgetSpent
 from ostrom.models.base import Usage
-from ostrom.models.pending_call import NO_SIZE, CallSize
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall
 
 TEN = CallSize(prompt=6, most=4)
 PRICES = {name: {"input": 100_000.0, "output": 100_000.0} for name in ("m", "n")}
@@ -36,19 +36,17 @@ def places(made: RunGate, size: CallSize = TEN) -> int:
     raise AssertionError("the budget refused nothing")
 
 
-class Waiting:
+class Waiting(PendingCall):
     """A call that waits for its slot."""
 
-    dropped = False
-    rank = 0
-
     def __init__(self, size: CallSize) -> None:
+        super().__init__()
         self.size, self.outcome = size, "waits"
 
-    def start(self, era: int) -> None:
+    def start(self, era: int = 0) -> None:
         self.outcome = f"started in era {era}"
 
-    def refuse(self, error: OstromError) -> None:
+    def refuse(self, error: Exception) -> None:
         self.outcome = f"{type(error).__name__}: {error}"
 
 

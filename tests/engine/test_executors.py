@@ -20,7 +20,7 @@ from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
-from ostrom.models.pending_call import NO_SIZE, CallSize
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall
 from ostrom.studies.files import builtin_names
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -188,17 +188,15 @@ class Actors:
         return SimpleNamespace(remote=lambda *given: asyncio.ensure_future(method(*given)))
 
 
-class Wanting:
-    dropped = False
-    rank = 0
-
+class Wanting(PendingCall):
     def __init__(self, size: CallSize) -> None:
+        super().__init__()
         self.size, self.outcome = size, "waits"
 
-    def start(self, era: int) -> None:
+    def start(self, era: int = 0) -> None:
         self.outcome = f"started {era}"
 
-    def refuse(self, error: OstromError) -> None:
+    def refuse(self, error: Exception) -> None:
         self.outcome = type(error).__name__
 
 

@@ -319,8 +319,7 @@ class ArrayPlayer:
 
 def _answer(game: Game, seat: int, cooperates: int, p: float) -> Answer:
     """Return the answer of a finite-state strategy that cooperates with probability ``p``."""
-    options, c = game.actions[seat], game.cooperative[seat]
-    assert c is not None
+    options, c = game.actions[seat], game.cooperative[seat] or 0
     return Answer(options[c if cooperates else 1 - c], "scripted", {options[c]: p, options[1 - c]: 1.0 - p})
 
 

@@ -120,9 +120,10 @@ class Cache:
             "model": reply.model,
             "at": time.time(),
         }
-        way = "REPLACE" if self.since else "IGNORE"  # an existing reply was too old to be used
-        with self._db:
-            self._db.execute(f"INSERT OR {way} INTO replies VALUES (?,?)", (key, dump(data)))
+        with self._db:  # with a bound on age, an existing reply was too old to be used
+            self._db.execute(
+                f"INSERT OR {'REPLACE' if self.since else 'IGNORE'} INTO replies VALUES (?,?)", (key, dump(data))
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -221,10 +222,10 @@ class Caller:
                     record(attempt, self.source, pending.begun, pending.latency, error=message, status=error.status)
                 )
                 again = error.retryable and self.retry.allows(error.retry_after)
-                more = again and attempt < self.retry.tries
                 logger.warning(
                     "%s, match %d: try %d of %d failed (%s)%s",
-                    name, unit.index, attempt, self.retry.tries, message, "" if more else "; given up",
+                    name, unit.index, attempt, self.retry.tries, message,
+                    "" if again and attempt < self.retry.tries else "; given up",
                 )  # fmt: skip
                 self.tally.trouble = message
                 billed = self._sent(pending) and may_be_billed(message, error.status)

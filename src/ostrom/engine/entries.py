@@ -434,12 +434,12 @@ class Writer:
 
     def _commit(self, connection: sqlite3.Connection, entries: list[tuple[str, Any]]) -> None:
         groups: dict[str, list[Any]] = {}
-        calls = [entry for statement, entry in entries if statement is CALL]
         ended = [entry for statement, entry in entries if statement is UNIT]
         for statement, entry in entries:
             if statement is not CALL:
                 groups.setdefault(statement, []).append(with_checksum(entry[0] if statement is UNIT else entry))
         packages = self._packages
+        calls = [entry for statement, entry in entries if statement is CALL]
         for statement, rows in call_rows(calls, packages + 1, self._chains):
             groups.setdefault(statement, []).extend(rows)
             packages += statement is not CALL

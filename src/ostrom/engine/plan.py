@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 from ostrom.agents.base import OutsideSeats, PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.tree import Trees
-from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
@@ -24,7 +23,6 @@ from ostrom.ground.moved import FormerNames
 from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.words import how_many
 from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.models.base import Usage
 
 FEW_UNITS = 24
@@ -149,19 +147,6 @@ class Varied(Protocol):
     @property
     def traits(self) -> Sequence[str]:
         """Return the names of the columns that depend on the levels."""
-
-
-class ReplayedRows(Protocol):
-    """The rows of a run, as the columns about people need them."""
-
-    journal: Journal
-    run: str
-
-    def played(self) -> Iterator[tuple[Unit, str, str | None]]:
-        """Yield every unit that has begun, with its state and the reason for it."""
-
-    def replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Place, Journaled]]:
-        """The decisions of a unit step by step, its outcome if it has one, and its answers."""
 
 
 class PeopleColumns(Protocol):
@@ -357,8 +342,8 @@ class Plan(FormerNames, ABC, former=FORMER):
         """Return units that no table shows: those of test visits."""
         return ()
 
-    def people_tables(self, rows: ReplayedRows) -> PeopleColumns | None:  # noqa: ARG002
-        """Return the columns that people add to the tables; None for a study without people."""
+    def people_tables(self, rows: Any) -> PeopleColumns | None:  # noqa: ARG002
+        """Return the columns that people add to the tables (``engine.rows.Rows``); None for a study without people."""
         return None
 
 

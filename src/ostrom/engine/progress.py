@@ -62,7 +62,6 @@ def watch_with(*, signals: bool = True, quiet: bool = False) -> Callable[[Runner
 
 
 def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None:
-    loop = asyncio.get_running_loop()
     pressed = 0
 
     def interrupt() -> None:
@@ -86,7 +85,7 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # nohup ignores SIGHUP, and that must stay so.
         if name != signal.SIGHUP or signal.getsignal(name) is not signal.SIG_IGN:
-            loop.add_signal_handler(name, interrupt)
+            asyncio.get_running_loop().add_signal_handler(name, interrupt)
 
 
 def _units(tally: Tally) -> str:

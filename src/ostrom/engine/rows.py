@@ -239,9 +239,11 @@ class Rows:
             rows.meetings.tolist(), rows.numbers.tolist(), rows.tables.tolist(), rows.codes.tolist(), weights.tolist(),
             strict=True,
         ):  # fmt: skip
-            place = {"meeting": meeting + 1, "round": number, "at_table": None if at < 0 else at + 1}
             every = {**entries[code], "weight": weight}
-            yield {**head, **place, **{name: every[name] for name in self.round_columns}}
+            yield {
+                **head, "meeting": meeting + 1, "round": number, "at_table": None if at < 0 else at + 1,
+                **{name: every[name] for name in self.round_columns},
+            }  # fmt: skip
 
     @cached_property
     def round_columns(self) -> list[str]:

@@ -485,10 +485,9 @@ def _last_moves(
 ) -> tuple[dict[tuple[int, int], int], dict[int, tuple[int, int]]]:
     """Return the step of each player's last move by round, and each round's last step with its last player."""
     moves = {(number, questions[code][0]): step for step, number, code, _, bout, _ in rows if bout is not None}
-    closing: dict[int, tuple[int, int]] = {}
-    for (number, player), step in moves.items():
-        closing[number] = max(closing.get(number, (-1, -1)), (step, player))
-    return moves, closing
+    # In order of step and player: the last entry of a round stays.
+    last = sorted((step, player, number) for (number, player), step in moves.items())
+    return moves, {number: (step, player) for step, player, number in last}
 
 
 def _round_facts(round_: Round | None) -> str | None:

@@ -88,9 +88,10 @@ async def dial(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
     loop = asyncio.get_running_loop()
 
     async def attempt(address: str) -> Connection:
-        name = None if tls is None else host
         try:
-            _, connected = await loop.create_connection(Connection, address, port, ssl=tls, server_hostname=name)
+            _, connected = await loop.create_connection(
+                Connection, address, port, ssl=tls, server_hostname=None if tls is None else host
+            )
         except ConnectionResetError as error:
             if tls is None or str(error):
                 raise

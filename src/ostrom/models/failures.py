@@ -87,7 +87,6 @@ def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -
 
 def make(status: int, who: str, text: str, *, code: str | None = None, retry_after: float | None = None) -> ModelError:
     """Return the error for an HTTP status and the server's message."""
-    tail = f": {text}" if text else ""
     kind: type[ModelError]
     match status:
         case 429 if code == "insufficient_quota":
@@ -106,7 +105,7 @@ def make(status: int, who: str, text: str, *, code: str | None = None, retry_aft
             kind, what = RequestRefused, "redirects elsewhere; set the base URL to the final address"
         case _:
             kind, what = _MEANINGS.get(status, (RequestRefused, "refused the request"))
-    return kind(f"{who} {what} ({status}){tail}", status=status, retry_after=retry_after)
+    return kind(f"{who} {what} ({status}){f': {text}' if text else ''}", status=status, retry_after=retry_after)
 
 
 def _is_about(pattern: re.Pattern[str], code: str | None, text: str) -> bool:

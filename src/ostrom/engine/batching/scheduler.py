@@ -90,13 +90,6 @@ class BatchScheduler:
 
     async def start(self) -> None:
         """Resume the batches of earlier sessions; batches of unknown existence are looked up first."""
-        self._take_up()
-        for opened in list(self._opened.values()):
-            if opened.batch.id is None:
-                await self._resolve(opened)
-        self._sealer = asyncio.create_task(self._seal_forever())
-
-    def _take_up(self) -> None:
         unsettled = [b for b in self.ledger.batches.values() if not b.settled and not b.void]
         answered = self.ledger.journal.answered() if unsettled else set()
         for batch in unsettled:
@@ -108,6 +101,10 @@ class BatchScheduler:
                 self._member[key] = opened
         for opened in list(self._opened.values()):
             self._settle(opened)
+        for opened in list(self._opened.values()):
+            if opened.batch.id is None:
+                await self._resolve(opened)
+        self._sealer = asyncio.create_task(self._seal_forever())
 
     async def _resolve(self, opened: _Open) -> None:
         """Find out whether a planned batch exists; if not, release its calls."""
@@ -523,11 +520,10 @@ class BatchCaller(Caller):
 
     async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
         """Make one call; once its reply is journaled, its batch is not kept open for it any longer."""
-        key = self.key(unit, step, player, part, model, request)
         try:
             return await super().call(unit, step, player, part, model, request)
         finally:
-            self._scheduler.journaled(key)
+            self._scheduler.journaled(self.key(unit, step, player, part, model, request))
 
     def _pending(self, unit: Unit, model: Model, request: Request, key: bytes, attempt: int) -> PendingCall:  # noqa: ARG002
         return WaveCall(self._scheduler, unit.index, model.name, request, key, partial(self.gate.release, model.name))

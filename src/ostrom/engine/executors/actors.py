@@ -19,7 +19,7 @@ from ostrom.answers import Answer
 from ostrom.engine.caller import Cache, Caller
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.local import AnswerEntry, CallOutcome, Failure, Opened, UnitEnd, WorkerConfig, play_unit
-from ostrom.engine.gate import RunGate, SlotRequest, Stopped
+from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally, Unit
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes
@@ -28,26 +28,25 @@ from ostrom.ground.version import __version__
 from ostrom.models import open_model
 from ostrom.models.base import Model, Reply, Usage
 from ostrom.models.grants import restore
-from ostrom.models.pending_call import NO_SIZE, CallSize
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall
 
 Batch = tuple[int, list[AnswerEntry | CallRecord]]
 """The number of a batch, and its entries for the journal, in order, which become durable together."""
 
 
-class _RemoteSlot:
+class _RemoteSlot(PendingCall):
     """A slot request of a worker."""
 
-    dropped, rank = False, 0
-
     def __init__(self, size: CallSize) -> None:
+        super().__init__()
         self.size = size
-        self.era: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.slot: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def start(self, era: int) -> None:
-        self.era.set_result(era)
+    def start(self, era: int = 0) -> None:
+        self.slot.set_result(era)
 
-    def refuse(self, error: OstromError) -> None:
-        self.era.set_exception(error)
+    def refuse(self, error: Exception) -> None:
+        self.slot.set_exception(error)
 
 
 class GateActor:
@@ -78,7 +77,7 @@ class GateActor:
         try:
             place = _RemoteSlot(wanted[0])
             self._gate.request_slot(model, place)
-            eras.append(await place.era)
+            eras.append(await place.slot)
             for size in wanted[1:]:
                 if (era := self._gate.try_acquire(model, size)) is None:
                     break
@@ -150,11 +149,11 @@ class ClusterGate:
         self._worker, self._gate_actor = worker, gate_actor
         # A model inside the worker serves few calls at a time, whatever the limit of the cluster.
         self._free = {m: c for m, c in ceilings.items() if c is not None}
-        self._waiting: dict[str, deque[SlotRequest]] = {m: deque() for m in ceilings}
+        self._waiting: dict[str, deque[PendingCall]] = {m: deque() for m in ceilings}
         self._requesting: dict[str, asyncio.Task[None]] = {}
         self._outcomes: list[CallOutcome] = []
 
-    def request_slot(self, model: str, request: SlotRequest) -> None:
+    def request_slot(self, model: str, request: PendingCall) -> None:
         self._waiting[model].append(request)
         self._start_requesting(model)
 
@@ -192,7 +191,7 @@ class ClusterGate:
         """Store a reply in the cache."""
         self._gate_actor.put.remote(key, reply)
 
-    def _pending(self, model: str) -> deque[SlotRequest]:
+    def _pending(self, model: str) -> deque[PendingCall]:
         waiting = self._waiting[model]
         while waiting and waiting[0].dropped:
             waiting.popleft()

@@ -273,9 +273,10 @@ class LocalExecutor:
         caller = self._make_caller(session, gate)
         ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
         for model, ceiling in zip(self.models.values(), ceilings, strict=True):
-            most = most_calls(model.connections, ceiling, self.options.max_connections)
-            start = self.options.start_connections or model.connections
-            gate.open(model.name, start, max(1, min(most, self._left // len(self.models))))
+            most = min(
+                most_calls(model.connections, ceiling, self.options.max_connections), self._left // len(self.models)
+            )
+            gate.open(model.name, self.options.start_connections or model.connections, max(1, most))
             caller.open(model)
         self._outside = plan.outside
         agents = self.factory_type(

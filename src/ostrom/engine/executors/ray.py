@@ -79,7 +79,6 @@ def join(address: str | None, workers: int | None) -> bool:
             "include_dashboard": False,
             "object_store_memory": STORE,
         }
-    main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address or "local", **options)
@@ -89,7 +88,7 @@ def join(address: str | None, workers: int | None) -> bool:
             raise RunError(f"Ray could not be started on this machine: {problem}") from None
         raise UsageError(f"--ray-address {address}: no cluster answers there ({problem})") from None
     finally:
-        if main:
+        if threading.current_thread() is threading.main_thread():
             # Ray's SIGTERM handler would end the process; the run's own handler stops it cleanly.
             signal.signal(signal.SIGTERM, before)
     _silence(ray)
@@ -221,11 +220,10 @@ class RayExecutor:
         counted = "calls tokens_in tokens_out usd unpriced assumed assumed_tokens assumed_usd".split()
         spent = Tally(**{name: getattr(session.tally, name) for name in counted})
         cache = None if options.cache is None else options.cache.absolute()
-        gate_actor = self._ray.remote(GateActor).options(
-            num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
-        )
-        self._gate_actor = gate_actor.remote(
-            spent, session.plan.budget, models, cache, options.rates, session.cached_since
+        self._gate_actor = (
+            self._ray.remote(GateActor)
+            .options(num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy)
+            .remote(spent, session.plan.budget, models, cache, options.rates, session.cached_since)
         )
         for handle in list(self._pool.handles):
             try:
@@ -272,12 +270,11 @@ class RayExecutor:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        closing = [handle.actor.close.remote() for handle in self._pool.handles]
-        if self._gate_actor is not None:
-            closing.append(self._gate_actor.close.remote())
+        gate_actors = [] if self._gate_actor is None else [self._gate_actor]
+        closing = [actor.close.remote() for actor in (*(handle.actor for handle in self._pool.handles), *gate_actors)]
         if closing:
             await asyncio.wait([asyncio.ensure_future(_quiet(reference)) for reference in closing], timeout=10)
-        for actor in [*self._started, *([self._gate_actor] if self._gate_actor is not None else [])]:
+        for actor in (*self._started, *gate_actors):
             with suppress(Exception):
                 self._ray.kill(actor)
         if self._joined:

@@ -191,11 +191,14 @@ def download(requirement: str, folder: Path, progress: Callable[[int], object]) 
         "--no-deps", "--only-binary", ":all:", "--progress-bar", "off", "--dest", str(folder), requirement,
     ]  # fmt: skip
     # pip's temporary files go into the folder too, to see its progress and leave nothing in /tmp.
-    scratch = {name: str(folder) for name in ("TMPDIR", "TEMP", "TMP")}
     log = folder / "pip.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env={**os.environ, **scratch}
+            command,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))},
         )
         try:
             while True:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -61,9 +61,9 @@ class AnthropicBatches(BatchEndpoint):
         """The reply in a line of results."""
         who, secrets = self.who, self.transport.secrets
         if line.kind == "error":
-            error_text = one_line(message_in({"error": line.document}, b""), secrets)
+            text = one_line(message_in({"error": line.document}, b""), secrets)
             code = line.document.get("type") if isinstance(line.document, dict) else None
-            raise make(line.status, who, error_text, code=in_text(code) if code else None)
+            raise make(line.status, who, text, code=in_text(code) if code else None)
         return self.transport.redactor.clean_reply(read(line.document, request, who=who, secrets=secrets))
 
     async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> None:
@@ -256,10 +256,8 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     ]
     thought = _joined(blocks, "thinking", who)
     # Claude 3.7 showed its thinking verbatim; later models show a summary.
-    verbatim = "claude-3-7" in in_text(document.get("model"))
+    kind: Literal["raw", "summary"] = "raw" if "claude-3-7" in in_text(document.get("model")) else "summary"
     hidden = sum(block.get("type") == "redacted_thinking" for block in blocks)
-    facts = {"redacted_thinking": hidden} if hidden else {}
-    ignored = {"ignored": ["seed"]} if "seed" in request.params else {}
     if called and not request.tools:
         raise MalformedReply(f"{who} called a tool, and none was offered")
     if called:
@@ -270,12 +268,15 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     return Reply(
         text=text,
         reasoning=thought or None,
-        reasoning_kind="none" if not thought else "raw" if verbatim else "summary",
+        reasoning_kind=kind if thought else "none",
         finish="tools" if called else _FINISH.get(in_text(document.get("stop_reason")), "other"),
         usage=_usage(document.get("usage")),
         model=version if isinstance(version, str) else None,
         id=identity if isinstance(identity, str) else None,
-        facts={**facts, **ignored},
+        facts={
+            **({"redacted_thinking": hidden} if hidden else {}),
+            **({"ignored": ["seed"]} if "seed" in request.params else {}),
+        },
     )
 
 
@@ -350,9 +351,10 @@ class AnthropicModel(HttpModel):
         address = checked_url(
             base_url or moved or ANTHROPIC_HOME, source="base_url" if base_url else "ANTHROPIC_BASE_URL"
         )
-        homes = [ANTHROPIC_HOME, moved] if moved else [ANTHROPIC_HOME]
         self.name = f"anthropic/{model}"
-        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=self.name)
+        key = key_for(
+            address, filter(None, (ANTHROPIC_HOME, moved)), ("ANTHROPIC_API_KEY",), named=key_variable, who=self.name
+        )
         if key is None and origin(address) == origin(ANTHROPIC_HOME):
             raise AccessRefused(f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key")
         self.connections = at_least_one(connections, "connections")

@@ -491,6 +491,7 @@ def open_local(
     settings = {key: value for key, value in own.items() if key not in VARIANTS}
     return ServedModel(
         name + variant_of(own, VARIANTS), kind, check_plan(kind, model, settings), settings,
-        adapter=None if adapter is None else str(Path(adapter).expanduser().absolute()), scale=1.0 if scale is None else float(scale), dialect=dialect,
-        timeout=600.0 if timeout is None else timeout, connections=connections, abilities=abilities, start=start,
+        adapter=None if adapter is None else str(Path(adapter).expanduser().absolute()),
+        scale=1.0 if scale is None else float(scale), dialect=dialect, timeout=600.0 if timeout is None else timeout,
+        connections=connections, abilities=abilities, start=start,
     )  # fmt: skip

@@ -186,11 +186,10 @@ def find_program(kind: str, environment: str | None) -> str:
     A study names an environment; the user's own configuration file maps the name to a folder.
     """
     entry = KINDS[kind]
-    folder = Path(sys.executable).parent
+    own = os.environ.get(ENVIRONMENT_VARIABLE, "").strip()
+    folder = Path(own).expanduser() / "bin" if own else Path(sys.executable).parent
     if environment is not None:
         folder = _folder(environment) / "bin"
-    elif own := os.environ.get(ENVIRONMENT_VARIABLE, "").strip():
-        folder = Path(own).expanduser() / "bin"
     if binary := shutil.which(entry.program, path=str(folder)):
         return binary
     if environment is None and ENVIRONMENT_VARIABLE not in os.environ and (binary := shutil.which(entry.program)):
