@@ -177,9 +177,7 @@ def test_tokens_that_are_not_reported_are_estimated_by_the_highest_seen_per_byte
 def test_what_an_earlier_session_sent_counts_with_the_schema_that_servers_add() -> None:
     schema = {"type": "object"}
     params = {"max_tokens": 10, "constraint": {"schema": schema}}
-    row = SimpleNamespace(
-        params=params, error=None, prompt=100, model="m", usage=Usage(), usd=None, written=5, cut=False, status=200,
-    )  # fmt: skip
+    row = ("m", params, 100, Usage(), None, 5, False, None, 200)
     journal: Any = SimpleNamespace(unreported=lambda: [row])
     tally = Tally()
     Spending(tally, Budget(tokens=1000)).recount_from_journal(journal)

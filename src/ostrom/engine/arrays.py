@@ -352,10 +352,8 @@ def _unpacked(unit: Unit, rounds: int, intended: bytes) -> tuple[NDArray[np.uint
 
 def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[float], list[float]]:
     """Return the scores of both seats, bit for bit equal to those of ``match_score``."""
-    c = game.cooperative
-    assert c[0] is not None and c[1] is not None
     # Action index by cooperation: index 1 where the machine cooperates.
-    rows = [(1 - c[0], c[0]), (1 - c[1], c[1])]
+    rows = [(1 - c, c) for c in (cooperative or 0 for cooperative in game.cooperative)]
     one, two = moves.played[:, 0], moves.played[:, 1]
     scores: tuple[list[float], list[float]] = ([], [])
     for seat in (0, 1):

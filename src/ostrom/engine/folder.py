@@ -406,17 +406,14 @@ class Folder:
                 calls_before=0 if shard is None else shard.calls_before,
             )  # fmt: skip
         refuse_joined(self.path, manifest, "has no journal of its own to write to" if create else None)
-        return self._open_joined(manifest, checked)
-
-    def _open_joined(self, manifest: Mapping[str, Any], checked: bool) -> JoinedJournal:
         journals: list[Journal] = []
         allow_files(len(manifest["joined"]))
         try:
-            for listed, shard in zip(manifest["joined"], self.shards(manifest), strict=True):
-                journals.append(shard.open_journal(checked=checked))
+            for listed, folder in zip(manifest["joined"], self.shards(manifest), strict=True):
+                journals.append(folder.open_journal(checked=checked))
                 if journals[-1].entries < listed["entries"]:
                     raise RunError(
-                        f"{shard.journal}: holds {journals[-1].entries} entries, and held {listed['entries']} when "
+                        f"{folder.journal}: holds {journals[-1].entries} entries, and held {listed['entries']} when "
                         f"{self.path} was joined from it (was an old copy put back?)"
                     )
             refuse_versions(journals)

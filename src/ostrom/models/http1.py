@@ -122,6 +122,7 @@ FRAMING = 16
 """The most bytes on the wire for each byte of a chunked body."""
 _PREFIX = b"HTTP/1."
 _TLS_RECORD = (b"\x15\x03", b"\x16\x03")
+_TLS_HERE = "it speaks TLS at this port: write https:// instead of http://"
 
 
 class InvalidResponse(Exception):
@@ -189,7 +190,8 @@ class ResponseReader:
                 data = self._opening + data
             if not data.startswith(_PREFIX):
                 if not _PREFIX.startswith(data):
-                    raise InvalidResponse(_not_http(data), data)
+                    tls = data.startswith(_TLS_RECORD)
+                    raise InvalidResponse(_TLS_HERE if tls else "its response does not begin with HTTP/1", data)
                 self._opening = data
                 return None
         while True:
@@ -307,9 +309,3 @@ class ResponseReader:
 def _lower(name: bytes) -> str:
     """Return a header name in lower case, cached."""
     return name.lower().decode("latin-1")
-
-
-def _not_http(data: bytes) -> str:
-    if data.startswith(_TLS_RECORD):
-        return "it speaks TLS at this port: write https:// instead of http://"
-    return "its response does not begin with HTTP/1"

@@ -50,20 +50,19 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
         most = min(request.top_logprobs, dialect.most_logprobs)
         body |= {"logprobs": True, "top_logprobs": most} if chat else {"logprobs": most}
     constraint = request.constraint
-    if constraint is not None:
-        if constraint.choices is not None:
-            match dialect.choices:
-                case "structured_outputs":
-                    body["structured_outputs"] = {"choice": list(constraint.choices)}
-                case "guided_choice":
-                    body["guided_choice"] = list(constraint.choices)
-                case "grammar":
-                    body["grammar"] = choice_grammar(constraint.choices)
-        if constraint.schema is not None:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": constraint.name, "schema": constraint.schema, "strict": True},
-            }
+    if constraint is not None and constraint.choices is not None:
+        match dialect.choices:
+            case "structured_outputs":
+                body["structured_outputs"] = {"choice": list(constraint.choices)}
+            case "guided_choice":
+                body["guided_choice"] = list(constraint.choices)
+            case "grammar":
+                body["grammar"] = choice_grammar(constraint.choices)
+    if constraint is not None and constraint.schema is not None:
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": constraint.name, "schema": constraint.schema, "strict": True},
+        }
     if request.tools:
         body["tools"] = [
             {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}

@@ -160,7 +160,8 @@ def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
             continue
         code = percent or unicode or byte or hexadecimal
         if code is not None or decimal is not None:
-            letter = _character(int(decimal) if code is None else int(code, 16))
+            number = int(decimal) if code is None else int(code, 16)
+            letter = chr(number) if number < 0x110000 else "\ufffd"
         else:
             letter = escaped or plain
         letters += [(each, match.span()) for each in letter.lower()]
@@ -173,7 +174,3 @@ def _as_it_stands(text: str) -> tuple[str, list[tuple[int, int]]]:
         (place, each) for place, letter in enumerate(text) if not _BETWEEN.match(letter) for each in letter.lower()
     ]
     return "".join(each for _, each in letters), [(place, place + 1) for place, _ in letters]
-
-
-def _character(code: int) -> str:
-    return chr(code) if code < 0x110000 else "\ufffd"

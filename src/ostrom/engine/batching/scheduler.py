@@ -102,17 +102,12 @@ class BatchScheduler:
         for opened in list(self._opened.values()):
             self._settle(opened)
         for opened in list(self._opened.values()):
-            if opened.batch.id is None:
-                await self._resolve(opened)
+            batch, service = opened.batch, self.services.get(opened.batch.model)
+            # A planned batch of unknown existence is looked up; if it does not exist, its calls are released.
+            if batch.id is None and (batch.how == "planned" or service is None or not await service.find(batch)):
+                self.ledger.tell(batch, "void")
+                self._close(opened)
         self._sealer = asyncio.create_task(self._seal_forever())
-
-    async def _resolve(self, opened: _Open) -> None:
-        """Find out whether a planned batch exists; if not, release its calls."""
-        batch = opened.batch
-        service = self.services.get(batch.model)
-        if batch.how == "planned" or service is None or not await service.find(batch):
-            self.ledger.tell(batch, "void")
-            self._close(opened)
 
     def _close(self, opened: _Open) -> None:
         self._opened.pop(opened.batch.number, None)

@@ -35,11 +35,6 @@ ABSENT = (404, 405, 410, 501)
 """HTTP statuses of a server without such a route."""
 
 
-async def rest(retry: RetryPolicy, attempt: int, error: ModelError) -> None:
-    """Wait before another try."""
-    await asyncio.sleep(retry.wait(attempt, error.retry_after))
-
-
 async def with_retries(
     work: Callable[[], Awaitable[T]],
     retry: RetryPolicy,
@@ -52,7 +47,9 @@ async def with_retries(
         except ModelError as error:
             if not error.retryable or not retry.allows(error.retry_after) or attempt == retry.tries:
                 raise
-            await (rest(retry, attempt, error) if resting is None else resting(attempt, error))
+            await (
+                asyncio.sleep(retry.wait(attempt, error.retry_after)) if resting is None else resting(attempt, error)
+            )
     raise AssertionError("unreachable: the last try returns or raises")
 
 
@@ -90,7 +87,7 @@ class BatchService:
         logger.info("%s: try %d failed: %s", self.endpoint.who, attempt, error)
         if error.retry_after is not None:
             self.on_retry_after(error.retry_after)
-        await rest(self.retry, attempt, error)
+        await asyncio.sleep(self.retry.wait(attempt, error.retry_after))
 
     # -- making --------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 from ostrom.agents.language import AgentFactory
 from ostrom.answers import Answer
@@ -107,21 +107,13 @@ class GateActor:
         for model, size in self._reserved.pop(worker, Counter()).elements():
             CallOutcome(model, "abandoned", size=size, more={"billed": True}).apply_to(self._gate)
 
-    async def stop(self) -> None:
-        """Grant no more slots."""
-        self._gate.stop()
+    async def ask(self, method: Literal["stop", "models_to_abort", "give_up"], *arguments: Any) -> Any:
+        """Call a method of the gate."""
+        return getattr(self._gate, method)(*arguments)
 
     async def in_flight(self) -> int:
         """Return the number of calls in flight in the cluster."""
         return self._gate.tally.in_flight
-
-    async def models_to_abort(self, tries: int) -> set[str]:
-        """Return the models with persistent failures."""
-        return self._gate.models_to_abort(tries)
-
-    async def give_up(self, model: str, why: str) -> None:
-        """Make no more calls to a model."""
-        self._gate.give_up(model, why)
 
     async def get(self, key: bytes) -> Reply | None:
         """The cached reply of a key, or None."""

@@ -91,15 +91,11 @@ def join(address: str | None, workers: int | None) -> bool:
         if threading.current_thread() is threading.main_thread():
             # Ray's SIGTERM handler would end the process; the run's own handler stops it cleanly.
             signal.signal(signal.SIGTERM, before)
-    _silence(ray)
-    return True
-
-
-def _silence(ray: Any) -> None:
-    """Keep Ray's messages about lost machines off standard output, which holds results."""
+    # Standard output holds results: Ray's messages about lost machines are kept off it.
     inside: Any = getattr(getattr(ray, "_private", None), "worker", None)
     if hasattr(inside, "_worker_logs_enabled"):
         inside._worker_logs_enabled = False
+    return True
 
 
 def _check_reachable(address: str) -> None:
@@ -249,21 +245,21 @@ class RayExecutor:
         self._stopping.set()
         self._pool.change()
         if self._gate_actor is not None:
-            self._gate_actor.stop.remote()
+            self._gate_actor.ask.remote("stop")
             for handle in self._pool.handles:
                 handle.actor.stop.remote()
 
     async def models_to_abort(self) -> set[str]:
         """Return the models with persistent failures in the whole cluster."""
         try:
-            models: set[str] = await self._gate_actor.models_to_abort.remote(self.options.retry.tries)
+            models: set[str] = await self._gate_actor.ask.remote("models_to_abort", self.options.retry.tries)
         except self._ray.exceptions.RayActorError:
             return set(self._worker_config.models)  # the run cannot continue without the gate actor
         return models
 
     def give_up(self, model: str, why: str) -> None:
         """Close the gate to a model for all workers."""
-        self._gate_actor.give_up.remote(model, why)
+        self._gate_actor.ask.remote("give_up", model, why)
 
     async def close(self) -> None:
         """Stop the workers, and disconnect from the cluster if this run connected to it."""

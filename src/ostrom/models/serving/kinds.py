@@ -189,7 +189,12 @@ def find_program(kind: str, environment: str | None) -> str:
     own = os.environ.get(ENVIRONMENT_VARIABLE, "").strip()
     folder = Path(own).expanduser() / "bin" if own else Path(sys.executable).parent
     if environment is not None:
-        folder = _folder(environment) / "bin"
+        if environment not in (folders := environments()):
+            raise StudyError(
+                "names no environment of your configuration file", key="settings.environment", actual=environment,
+                allowed=sorted(folders),
+            )  # fmt: skip
+        folder = folders[environment] / "bin"
     if binary := shutil.which(entry.program, path=str(folder)):
         return binary
     if environment is None and ENVIRONMENT_VARIABLE not in os.environ and (binary := shutil.which(entry.program)):
@@ -205,15 +210,6 @@ def find_program(kind: str, environment: str | None) -> str:
 def url_variable(kind: str) -> str:
     """Return the environment variable that names a running server."""
     return f"{kind.upper().replace('-', '_')}_BASE_URL"
-
-
-def _folder(environment: str) -> Path:
-    if environment not in (folders := environments()):
-        raise StudyError(
-            "names no environment of your configuration file", key="settings.environment", actual=environment,
-            allowed=sorted(folders),
-        )  # fmt: skip
-    return folders[environment]
 
 
 def view_of(folder: Path) -> Path:
