@@ -9,9 +9,8 @@ import pytest
 
 from ostrom.engine.batching import scheduler as scheduling
 from ostrom.engine.batching import service as service_module
-from ostrom.engine.batching.calls import WaveCall
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, read_batches, refuse_batches
-from ostrom.engine.batching.scheduler import BatchScheduler
+from ostrom.engine.batching.scheduler import BatchScheduler, WaveCall
 from ostrom.engine.batching.service import (
     BatchService,
     ForeignResults,

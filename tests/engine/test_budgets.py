@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from ostrom.engine.batching.calls import BatchGate
+from ostrom.engine.batching.scheduler import BatchGate
 from ostrom.engine.gate import BREAKER, RunGate, Spending, Stopped, may_be_billed, plausible_usage
 from ostrom.engine.plan import Budget, Tally
-from ostrom.ground.errors import BudgetSpent, OstromError
+from ostrom.ground.errors import BudgetSpent
 from ostrom.models.base import Usage
-from ostrom.models.pending_call import NO_SIZE, CallSize
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall
 
 TEN = CallSize(prompt=6, most=4)
 PRICES = {name: {"input": 100_000.0, "output": 100_000.0} for name in ("m", "n")}
@@ -36,19 +36,17 @@ def places(made: RunGate, size: CallSize = TEN) -> int:
     raise AssertionError("the budget refused nothing")
 
 
-class Waiting:
+class Waiting(PendingCall):
     """A call that waits for its slot."""
 
-    dropped = False
-    rank = 0
-
     def __init__(self, size: CallSize) -> None:
+        super().__init__()
         self.size, self.outcome = size, "waits"
 
-    def start(self, era: int) -> None:
+    def start(self, era: int = 0) -> None:
         self.outcome = f"started in era {era}"
 
-    def refuse(self, error: OstromError) -> None:
+    def refuse(self, error: Exception) -> None:
         self.outcome = f"{type(error).__name__}: {error}"
 
 
@@ -179,9 +177,7 @@ def test_tokens_that_are_not_reported_are_estimated_by_the_highest_seen_per_byte
 def test_what_an_earlier_session_sent_counts_with_the_schema_that_servers_add() -> None:
     schema = {"type": "object"}
     params = {"max_tokens": 10, "constraint": {"schema": schema}}
-    row = SimpleNamespace(
-        params=params, error=None, prompt=100, model="m", usage=Usage(), usd=None, written=5, cut=False, status=200,
-    )  # fmt: skip
+    row = ("m", params, 100, Usage(), None, 5, False, None, 200)
     journal: Any = SimpleNamespace(unreported=lambda: [row])
     tally = Tally()
     Spending(tally, Budget(tokens=1000)).recount_from_journal(journal)

@@ -20,7 +20,7 @@ from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
-from ostrom.models.pending_call import NO_SIZE, CallSize
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall
 from ostrom.studies.files import builtin_names
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -96,16 +96,16 @@ def test_an_answer_takes_effect_only_after_the_driver_has_written_it() -> None:
         outbox.answer(7, 0, 1, "", Answer("C", "exact"), 2)
         waiting = asyncio.create_task(outbox.flush())
         await asyncio.sleep(0)
-        batch = await outbox.exchange(0)
+        number, entries = await outbox.exchange(0)
         outbox.answer(7, 1, 1, "", Answer("D", "exact"), 0)
         later = asyncio.create_task(outbox.flush())
         await asyncio.sleep(0)
-        assert [entry[:4] for entry in batch.entries if isinstance(entry, tuple)] == [(7, 0, 1, "")]
+        assert [entry[:4] for entry in entries if isinstance(entry, tuple)] == [(7, 0, 1, "")]
         assert not waiting.done(), "sent is not written"
-        second = await outbox.exchange(batch.number)
+        second = await outbox.exchange(number)
         await asyncio.sleep(0)
         assert waiting.done() and not later.done(), "what was queued later is not written yet"
-        fetching = asyncio.create_task(outbox.exchange(second.number))
+        fetching = asyncio.create_task(outbox.exchange(second[0]))
         await asyncio.wait_for(later, 300)
         assert not fetching.done() and outbox.complaints[7] == 2
         fetching.cancel()
@@ -188,17 +188,15 @@ class Actors:
         return SimpleNamespace(remote=lambda *given: asyncio.ensure_future(method(*given)))
 
 
-class Wanting:
-    dropped = False
-    rank = 0
-
+class Wanting(PendingCall):
     def __init__(self, size: CallSize) -> None:
+        super().__init__()
         self.size, self.outcome = size, "waits"
 
-    def start(self, era: int) -> None:
+    def start(self, era: int = 0) -> None:
         self.outcome = f"started {era}"
 
-    def refuse(self, error: OstromError) -> None:
+    def refuse(self, error: Exception) -> None:
         self.outcome = type(error).__name__
 
 

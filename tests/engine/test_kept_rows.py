@@ -15,9 +15,8 @@ import pytest
 
 from ostrom.engine import integrity
 from ostrom.engine.executors.local import batch_endpoint, connections_left
-from ostrom.engine.folder import kind_of, read_manifest
+from ostrom.engine.folder import SharedJournal, kind_of, read_manifest, shared_heights
 from ostrom.engine.match import same
-from ostrom.engine.shared import SharedJournal, shared_heights
 from ostrom.engine.unit_rows import FEW_ROWS, NOTHING_CAME, UnitRows
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import content_hash

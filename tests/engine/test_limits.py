@@ -8,23 +8,22 @@ from hypothesis import strategies as st
 
 from ostrom.engine.gate import Limiter, RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
-from ostrom.ground.errors import BudgetSpent, OstromError
+from ostrom.ground.errors import BudgetSpent
 from ostrom.models.base import Usage
-from ostrom.models.pending_call import NO_SIZE, CallSize
+from ostrom.models.pending_call import CallSize, PendingCall
 
 
-class Asking:
+class Asking(PendingCall):
     """A request that writes down what becomes of it."""
 
-    size = NO_SIZE
-
     def __init__(self, log: list[str], name: str, rank: int = 0) -> None:
-        self.log, self.name, self.dropped, self.rank = log, name, False, rank
+        super().__init__()
+        self.log, self.name, self.rank = log, name, rank
 
-    def start(self, era: int) -> None:
+    def start(self, era: int = 0) -> None:
         self.log.append(f"{self.name}@{era}")
 
-    def refuse(self, error: OstromError) -> None:
+    def refuse(self, error: Exception) -> None:
         self.log.append(f"{self.name}: {error}")
 
 

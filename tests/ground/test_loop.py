@@ -14,9 +14,9 @@ import pytest
 
 from ostrom.engine.gate import Limiter
 from ostrom.engine.journal import Journal
-from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.ground.loop import VARIABLE, loop_name, run
-from ostrom.models.pending_call import NO_SIZE
+from ostrom.models.pending_call import PendingCall
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer
@@ -85,17 +85,15 @@ def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
     assert "the same command goes on" in messages and "Traceback" not in messages
 
 
-class Caller:
-    dropped, rank = False, 0
-    size = NO_SIZE
-
+class Caller(PendingCall):
     def __init__(self) -> None:
+        super().__init__()
         self.gone = asyncio.Event()
 
-    def start(self, era: int) -> None:
+    def start(self, era: int = 0) -> None:
         self.gone.set()
 
-    def refuse(self, error: OstromError) -> None:
+    def refuse(self, error: Exception) -> None:
         raise error
 
 

@@ -32,10 +32,9 @@ from ostrom.data.tables import (
     people_columns,
     table_names,
 )
-from ostrom.engine.folder import Folder
+from ostrom.engine.folder import Folder, shared_heights
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
-from ostrom.engine.shared import shared_heights
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.files import read_plain, require_regular_file, write_atomically

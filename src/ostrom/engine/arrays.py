@@ -9,6 +9,8 @@ A strategy is a table of states, and a round is one array operation over all mat
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from itertools import accumulate, product
 from math import fsum
 from typing import Any
 
@@ -27,6 +29,7 @@ from ostrom.engine.plan import Unit
 from ostrom.engine.unit_rows import NOTHING_CAME, UnitRows, said_of
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams, chances, chances_along
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.base import ArrayRules, match_score
 
 Bools = NDArray[np.bool_]
@@ -84,8 +87,7 @@ def play_arrays(
     ``streams`` are needed only with random draws; ``first_is_cooperative`` says for each seat whether its
     cooperative action is the one named first, because options are drawn in the order in which they are named.
     """
-    size = len(table.cooperate)
-    pairs = table.initial[seats[0]] * size + table.initial[seats[1]]
+    pairs = table.initial[seats[0]] * len(table.cooperate) + table.initial[seats[1]]
     following = _pair_transitions(table)
     if table.random or rules.noise:
         intended, played = _with_chance(table, pairs, following, rules, streams, first_is_cooperative)
@@ -97,8 +99,10 @@ def play_arrays(
 def _pair_transitions(table: Machines) -> NDArray[np.int64]:
     """Return the next pair of states by pair (state 1 x states + state 2) and outcome, seat 1 first."""
     size = len(table.cooperate)
-    mirrored = table.transitions[:, [0, 2, 1, 3]].astype(np.int64)
-    return (table.transitions[:, None, :].astype(np.int64) * size + mirrored[None, :, :]).reshape(size * size, 4)
+    return (
+        table.transitions[:, None, :].astype(np.int64) * size
+        + table.transitions[:, [0, 2, 1, 3]].astype(np.int64)[None, :, :]
+    ).reshape(size * size, 4)
 
 
 def _without_chance(table: Machines, pairs: NDArray[np.int64], following: NDArray[np.int64], rounds: int) -> Bools:
@@ -193,9 +197,10 @@ class ArrayPlayer:
         """Return whether every seat is a finite-state strategy and the rules are plain repetition."""
         if unit.kind != "match" or unit.needs or len(unit.players) != 2 or unit.streams.origin is not None:
             return False
-        if unit.mechanism.array_rules(unit.game) is None or len(unit.game.actions) != 2:
-            return False
-        return all(self.automaton(p.config, unit.game, seat) is not None for seat, p in enumerate(unit.players))
+        repeated = unit.mechanism.array_rules(unit.game) is not None and len(unit.game.actions) == 2
+        return repeated and all(
+            self.automaton(p.config, unit.game, seat) is not None for seat, p in enumerate(unit.players)
+        )
 
     def automaton(self, config: AgentConfig, game: Game, seat: int) -> Automaton | None:
         """Return the automaton of a strategy at a seat of a game (cached); None if it has none."""
@@ -210,12 +215,9 @@ class ArrayPlayer:
 
     def play(self, units: Sequence[Unit]) -> Iterator[ArrayMatch]:
         """Play units that ``can_play`` accepted, grouped by game and rules."""
-        groups: dict[tuple[int, ArrayRules], list[Unit]] = {}
-        for unit in units:
-            rules = unit.mechanism.array_rules(unit.game)
-            assert rules is not None
-            groups.setdefault((id(unit.game), rules), []).append(unit)
+        groups = grouped(((id(unit.game), unit.mechanism.array_rules(unit.game)), unit) for unit in units)
         for (_, rules), group in groups.items():
+            assert rules is not None
             size = max(1, MOST_MOVES // (2 * rules.rounds))
             for start in range(0, len(group), size):
                 yield from self._batch(group[start : start + size], rules)
@@ -235,22 +237,22 @@ class ArrayPlayer:
             yield from self._batch(units[:half], rules)
             yield from self._batch(units[half:], rules)
             return
-        first = (game.cooperative[0] == 0, game.cooperative[1] == 0)
         needs_chance = table.random or rules.noise or rules.continuation is not None
         streams = [unit.streams for unit in units] if needs_chance else ()
-        moves = play_arrays(table, seats, rules, streams, first)
+        moves = play_arrays(table, seats, rules, streams, (game.cooperative[0] == 0, game.cooperative[1] == 0))
         scores = _scores(game, moves, rules.discount)
         for m, unit in enumerate(units):
             length = int(moves.lengths[m])
-            packed = np.packbits(moves.intended[:length, :, m]).tobytes()
-            yield ArrayMatch(unit, length, packed, (scores[0][m], scores[1][m]))
+            yield ArrayMatch(
+                unit, length, np.packbits(moves.intended[:length, :, m]).tobytes(), (scores[0][m], scores[1][m])
+            )
 
     def answers(self, unit: Unit, rounds: int, intended: bytes) -> dict[Place, Journaled]:
         """Return the answers behind packed moves, as the journal of a match played step by step would hold them."""
         if rounds < 0 or len(intended) != -(-2 * rounds // 8):
             raise ReplayDiffers(f"match {unit.index}: {len(intended)} bytes of moves do not make {rounds} rounds")
-        moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
-        found: dict[Place, Journaled] = {}
+        moves, played = _unpacked(unit, rounds, intended)
+        answers: dict[Place, Journaled] = {}
         for seat, player in enumerate(unit.players):
             options, c = unit.game.actions[seat], unit.game.cooperative[seat]
             machine = self.automaton(player.config, unit.game, seat)
@@ -259,20 +261,17 @@ class ArrayPlayer:
                     f"match {unit.index}, player {seat + 1}: was journaled as moves of a finite-state strategy in "
                     "plain repetition, and is none any more"
                 )
-            odds = _odds_along(unit, machine, seat, moves)
-            cache: dict[tuple[bool, float], Answer] = {}
-            for step, p in enumerate(odds):
-                key = (bool(moves[step, seat]), p)
-                if p == (0.0 if key[0] else 1.0):
-                    took, now = (options[c], options[1 - c]) if key[0] else (options[1 - c], options[c])
+            answer = cache(partial(_answer, unit.game, seat))
+            for step, state in enumerate(_states(machine, played[:, seat], played[:, 1 - seat]).tolist()):
+                cooperates, p = bool(moves[step, seat]), machine.cooperate[state]
+                if p == 1.0 - cooperates:
+                    took, now = (options[c], options[1 - c]) if cooperates else (options[1 - c], options[c])
                     raise ReplayDiffers(
                         f"match {unit.index}, step {step}, player {seat + 1}: the strategy decides otherwise than it "
                         f"did: journaled {took!r}, rebuilt {now!r}"
                     )
-                if key not in cache:
-                    cache[key] = _answer(unit.game, seat, *key)
-                found[step, seat, ""] = (cache[key], 0, None)
-        return found
+                answers[step, seat, ""] = (answer(cooperates, p), 0, None)
+        return answers
 
     def rows(self, unit: Unit, rounds: int, intended: bytes) -> tuple[UnitRows, list[float]]:
         """Return rows and scores from packed moves, equal to those of a replay, without an object for each decision."""
@@ -286,30 +285,23 @@ class ArrayPlayer:
                 f"match {unit.index}: is journaled with {rounds} rounds, and its rules play {_length(unit, rules)}"
             )
         game, c = unit.game, [int(x or 0) for x in unit.game.cooperative]
-        moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
-        played = moves.copy()
-        if rules.noise:
-            root, numbers = unit.streams.base_key("tremble"), np.arange(1, rounds + 1)
-            for seat in (0, 1):
-                played[:, seat] ^= chances_along(root, numbers, seat) < rules.noise
+        moves, played = _unpacked(unit, rounds, intended)
         answers: list[tuple[Any, ...]] = []
         answer_codes = np.empty((rounds, 2), dtype=np.int64)
         for seat, machine in enumerate(machines):
             assert machine is not None
             states = _states(machine, played[:, seat], played[:, 1 - seat])
-            odds = np.array(machine.cooperate)[states]
-            if (odds == 1.0 - moves[:, seat]).any():
+            if (np.array(machine.cooperate)[states] == 1.0 - moves[:, seat]).any():
                 self.answers(unit, rounds, intended)  # raises the error at the move that differs
             kinds, codes = np.unique(2 * states + moves[:, seat], return_inverse=True)
             answer_codes[:, seat] = codes + len(answers)
             for state, move in (divmod(int(kind), 2) for kind in kinds):
                 answers.append(said_of(game, seat, _answer(game, seat, move, machine.cooperate[state]), 0, act=True))
-        profiles = [(a, b) for a in (0, 1) for b in (0, 1)]
         actions = np.where(played == 1, c, 1 - np.array(c))
         came = [
             (game.actions[seat][profile[seat]], game.cooperates(seat, profile[seat]), game.payoff(profile)[seat])
             for seat in (0, 1)
-            for profile in profiles
+            for profile in product((0, 1), repeat=2)
         ]
         came_codes = (2 * actions[:, :1] + actions[:, 1:]) + np.array([0, 4])
         payoffs = np.array([result[2] for result in came])[came_codes]
@@ -327,8 +319,7 @@ class ArrayPlayer:
 
 def _answer(game: Game, seat: int, cooperates: int, p: float) -> Answer:
     """Return the answer of a finite-state strategy that cooperates with probability ``p``."""
-    options, c = game.actions[seat], game.cooperative[seat]
-    assert c is not None
+    options, c = game.actions[seat], game.cooperative[seat] or 0
     return Answer(options[c if cooperates else 1 - c], "scripted", {options[c]: p, options[1 - c]: 1.0 - p})
 
 
@@ -342,41 +333,33 @@ def _length(unit: Unit, rules: ArrayRules) -> int:
 
 def _states(machine: Automaton, own: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the states of an automaton before each round, from the moves."""
-    states, state = [], machine.initial
-    for outcome in (3 - 2 * own.astype(np.int64) - other).tolist():
-        states.append(state)
-        state = machine.transitions[state][outcome]
-    return np.array(states, dtype=np.int64)
+    outcomes = (3 - 2 * own.astype(np.int64) - other).tolist()
+    after = accumulate(outcomes, lambda state, outcome: machine.transitions[state][outcome], initial=machine.initial)
+    return np.fromiter(after, np.int64)[:-1]
 
 
-def _odds_along(unit: Unit, machine: Automaton, seat: int, intended: NDArray[np.uint8]) -> list[float]:
-    """Return the stated chance of cooperation before each round; random slips are drawn again."""
+def _unpacked(unit: Unit, rounds: int, intended: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the moves by round and seat, as intended and as played: random slips are drawn again."""
     rules = unit.mechanism.array_rules(unit.game)
-    assert rules is not None
-    streams, state, odds = unit.streams, machine.initial, []
-    for t, row in enumerate(intended.tolist()):
-        odds.append(machine.cooperate[state])
-        played = [
-            bool(move) ^ (rules.noise > 0 and streams.chance(t + 1, s, "tremble") < rules.noise)
-            for s, move in enumerate(row)
-        ]
-        state = machine.transitions[state][2 * (not played[seat]) + (not played[1 - seat])]
-    return odds
+    moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
+    played = moves.copy()
+    if rules is not None and rules.noise:
+        root, numbers = unit.streams.base_key("tremble"), np.arange(1, rounds + 1)
+        for seat in (0, 1):
+            played[:, seat] ^= chances_along(root, numbers, seat) < rules.noise
+    return moves, played
 
 
 def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[float], list[float]]:
     """Return the scores of both seats, bit for bit equal to those of ``match_score``."""
-    c = game.cooperative
-    assert c[0] is not None and c[1] is not None
     # Action index by cooperation: index 1 where the machine cooperates.
-    rows = [(1 - c[0], c[0]), (1 - c[1], c[1])]
+    rows = [(1 - c, c) for c in (cooperative or 0 for cooperative in game.cooperative)]
     one, two = moves.played[:, 0], moves.played[:, 1]
     scores: tuple[list[float], list[float]] = ([], [])
     for seat in (0, 1):
         pay = np.array([[game.payoff((rows[0][a], rows[1][b]))[seat] for b in (0, 1)] for a in (0, 1)])
         paid = pay.ravel().take(2 * one.astype(np.intp) + two)
-        exact_sums = bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53)
-        if discount is None and exact_sums:
+        if discount is None and bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53):
             totals = np.where(np.arange(len(one))[:, None] < moves.lengths[None, :], paid, 0.0).sum(axis=0)
             scores[seat].extend((totals / moves.lengths).tolist())
         else:

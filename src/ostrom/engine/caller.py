@@ -56,14 +56,15 @@ def call_key(model: bytes, prompt: bytes, request: Request, replicate: tuple[int
     """
     constraint, limits, tools = request.constraint, b"null,0", b""
     if constraint is not None or request.top_logprobs:
-        bound = None if constraint is None else [constraint.choices, constraint.schema]
-        limits = _canonical([bound, request.top_logprobs])[1:-1]
+        allowed = None if constraint is None else [constraint.choices, constraint.schema]
+        limits = _canonical([allowed, request.top_logprobs])[1:-1]
     if request.tools:  # requests without tools keep the keys of earlier versions
         tools = b"," + _canonical([[tool.name, tool.description, tool.schema] for tool in request.tools])
     seed, match, step, player, part = replicate
     place = b'["%d","%d","%d","%d",%b]' % (seed, match, step, player, orjson.dumps(part))
-    data = b"[%b,%b,%b,%b,%b%b]" % (model, prompt, _params_text(request.params), limits, place, tools)
-    return hashlib.blake2b(data, digest_size=16).digest()
+    return hashlib.blake2b(
+        b"[%b,%b,%b,%b,%b%b]" % (model, prompt, _params_text(request.params), limits, place, tools), digest_size=16
+    ).digest()
 
 
 def _canonical(data: Any) -> bytes:
@@ -85,9 +86,12 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
         try:
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID")
+            for statement in (
+                "PRAGMA journal_mode=WAL",
+                "PRAGMA synchronous=NORMAL",
+                "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID",
+            ):
+                self._db.execute(statement)
         except (sqlite3.Error, OSError) as error:
             self._db.close()
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
@@ -106,25 +110,20 @@ class Cache:
         """Store a complete reply; a truncated or filtered one is not stored."""
         if reply.finish not in ("stop", "tools"):
             return
-        usage = reply.usage
         data = {
             "text": reply.text,
             "reasoning": reply.reasoning,
             "reasoning_kind": reply.reasoning_kind,
             "finish": reply.finish,
-            "usage": {
-                "input": usage.input,
-                "output": usage.output,
-                "cached": usage.cached,
-                "reasoning": usage.reasoning,
-            },
+            "usage": {name: getattr(reply.usage, name) for name in ("input", "output", "cached", "reasoning")},
             "logprobs": None if reply.logprobs is None else dict(reply.logprobs),
             "model": reply.model,
             "at": time.time(),
         }
-        way = "REPLACE" if self.since else "IGNORE"  # an existing reply was too old to be used
-        with self._db:
-            self._db.execute(f"INSERT OR {way} INTO replies VALUES (?,?)", (key, dump(data)))
+        with self._db:  # with a bound on age, an existing reply was too old to be used
+            self._db.execute(
+                f"INSERT OR {'REPLACE' if self.since else 'IGNORE'} INTO replies VALUES (?,?)", (key, dump(data))
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -181,8 +180,7 @@ class Caller:
         """Register a model with this run."""
         description = model.describe()
         self._settled[model.name] = model_key_part(description)
-        sampling = description.get("sampling_if_unset") or {}
-        unset = description.get("max_tokens_if_unset") or sampling.get("max_tokens")
+        unset = description.get("max_tokens_if_unset") or (description.get("sampling_if_unset") or {}).get("max_tokens")
         self._longest[model.name] = Derived(partial(longest_reply, unset=unset or TOKENS_IF_UNSET))
         self._prepare[model.name] = [preparing(member) for member in getattr(model, "replicas", (model,))]
 
@@ -190,7 +188,7 @@ class Caller:
         """Make one call with retries; every try is journaled."""
         name, gate = model.name, self.gate
         prompt = prompt_of(request)
-        key = self._key(unit, step, player, part, model, request, prompt)
+        key = self.key(unit, step, player, part, model, request, prompt)
         record = partial(CallRecord, unit.index, step, player, part, name, key, prompt, journaled_params(request))
         if self.cache is not None and (cached := await self.cache.get(key)) is not None:
             self.tally.cached += 1
@@ -224,10 +222,10 @@ class Caller:
                     record(attempt, self.source, pending.begun, pending.latency, error=message, status=error.status)
                 )
                 again = error.retryable and self.retry.allows(error.retry_after)
-                more = again and attempt < self.retry.tries
                 logger.warning(
                     "%s, match %d: try %d of %d failed (%s)%s",
-                    name, unit.index, attempt, self.retry.tries, message, "" if more else "; given up",
+                    name, unit.index, attempt, self.retry.tries, message,
+                    "" if again and attempt < self.retry.tries else "; given up",
                 )  # fmt: skip
                 self.tally.trouble = message
                 billed = self._sent(pending) and may_be_billed(message, error.status)
@@ -244,8 +242,7 @@ class Caller:
             except BaseException:
                 pending.drop()
                 if pending.begun:
-                    sent = self._sent(pending)
-                    if sent:
+                    if sent := self._sent(pending):
                         message = "Abandoned: the call was cancelled before its reply arrived"
                         with suppress(RunError):  # the journal may be what failed
                             self.journal.call(
@@ -289,15 +286,12 @@ class Caller:
         """Return the price of a call; None if unknown."""
         return price_of(model, usage, self.prices)
 
-    def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
-        """The key under which a call is journaled."""
-        return self._key(unit, step, player, part, model, request, prompt_of(request))
-
-    def _key(
-        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request, prompt: bytes
+    def key(
+        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request, prompt: bytes | None = None
     ) -> bytes:
+        """The key under which a call is journaled; ``prompt`` is that of the request, if it is serialized already."""
         place = (unit.seed, key_of(unit.key), step, player, part)
-        return call_key(self._settled[model.name], prompt, request, place)
+        return call_key(self._settled[model.name], prompt or prompt_of(request), request, place)
 
     async def _rest(self, seconds: float) -> None:
         """Wait before another try, unless the run is being stopped."""
@@ -333,7 +327,6 @@ class SeatCalls:
 
 def journaled_params(request: Request) -> Mapping[str, Any]:
     """Return the journaled parameters of a call, with the constraint on the reply."""
-    bound = request.constraint
-    if bound is None:
+    if (bound := request.constraint) is None:
         return request.params
     return {**request.params, "constraint": {"choices": bound.choices, "schema": bound.schema}}

@@ -65,9 +65,9 @@ class Chain:
         for model, versions in self.journal.served().items():
             if self._models and model not in self._models and model not in self.plan.models:
                 raise RunError(f"{self.journal.path}: holds calls of {model}, which run.json does not name")
-            if self._served is None or not self.journal.was_closed:
-                continue  # a killed run could not record its versions
-            if unknown := sorted(set(versions) - set(self._served.get(model, ()))):
+            unknown = sorted(set(versions) - set((self._served or {}).get(model, ())))
+            # A killed run could not record its versions.
+            if unknown and self._served is not None and self.journal.was_closed:
                 raise RunError(
                     f"{self.journal.path}: calls of {model} name the version {unknown[0]!r:.60}, run.json does not"
                 )
@@ -79,19 +79,16 @@ class Chain:
             return False
         if self.unfollowed is not None and any(seated.config.client for seated in unit.players):
             return False
-        mechanism = unit.mechanism
-        if unit.needs:
-            mechanism = mechanism.with_preparations(
-                [(self.journal.outcome_of(index) or end)[3] for index in unit.needs]
-            )
+        facts = [(self.journal.outcome_of(index) or end)[3] for index in unit.needs]
+        mechanism = unit.mechanism.with_preparations(facts) if facts else unit.mechanism
         answers = self.rows.answers(unit)
-        journal, calls = _JournaledAnswers(unit, answers), _JournaledCalls(self, unit)
         factory = _JournaledFactory(
             answers, self._models, self.plan.library, Invalidity(self.plan.retries, self.plan.policy, self.plan.refused)
         )
-        agents = factory([seated.config for seated in unit.players], unit.streams)
         match = LiveMatch(
-            unit, mechanism.play(unit.game, unit.streams), agents, journal, calls, Tally(), _ToolResults(answers), None,
+            unit, mechanism.play(unit.game, unit.streams),
+            factory([seated.config for seated in unit.players], unit.streams), _JournaledAnswers(unit, answers),
+            _JournaledCalls(self, unit), Tally(), _ToolResults(answers), None,
             lambda config: factory.agent(config, unit.streams),
         )  # fmt: skip
         try:
@@ -210,8 +207,7 @@ class _JournaledAnswers:
             raise ReplayDiffers(f"{where}: its answer is missing")
         if not self._own.get(player):
             return
-        names = ("value", "reading", "probabilities", "note", "facts")
-        for name in names:
+        for name in ("value", "reading", "probabilities", "note", "facts"):
             read, recorded = getattr(answer, name), getattr(journaled[0], name)
             if not same(_plain(read), _plain(recorded)):
                 raise ReplayDiffers(

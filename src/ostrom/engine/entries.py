@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.integrity import SEALS, explain, with_checksum
+from ostrom.engine.integrity import SEALS, explain, remove_limits, with_checksum
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import Derived, value
 from ostrom.models.base import Reply, Usage
@@ -110,10 +110,22 @@ def call_rows(records: Sequence[CallRecord], first: int, chains: PromptChains) -
     its new messages (``chains``).
     """
     for number, some in enumerate(_together(records), first):
-        prompts = [
-            chains.written(record.unit, record.player, record.prompt, number, nth) for nth, record in enumerate(some)
-        ]
-        yield PROMPTS, [with_checksum((number, packed(prompts)))]
+        yield (
+            PROMPTS,
+            [
+                with_checksum(
+                    (
+                        number,
+                        packed(
+                            [
+                                chains.written(record.unit, record.player, record.prompt, number, nth)
+                                for nth, record in enumerate(some)
+                            ]
+                        ),
+                    )
+                )
+            ],
+        )
         yield CALL, [with_checksum(_call_row(record, number, nth)) for nth, record in enumerate(some)]
 
 
@@ -176,15 +188,15 @@ def packed(prompts: Sequence[bytes]) -> bytes:
 
 def unpacked(package: bytes) -> list[Any]:
     """Return the stored prompts of a package: [role, content] pairs, or references (see ``PromptChains``)."""
-    return _prompts(_inflated(package))
+    return _prompts(inflated(package, MOST_PACKAGE, "its package is cut off or has"))
 
 
-def _inflated(package: bytes) -> bytes:
-    """Decompress a package up to the size limit: a few bytes can expand to gigabytes."""
+def inflated(content: bytes, most: int, wrong: str) -> bytes:
+    """Decompress up to a size limit: a few bytes can expand to gigabytes. ``wrong`` begins the error."""
     reader = zlib.decompressobj()
-    raw = reader.decompress(package, MOST_PACKAGE)
+    raw = reader.decompress(content, most)
     if not reader.eof:
-        raise ValueError(f"its package is cut off or has more than {MOST_PACKAGE:,} bytes")
+        raise ValueError(f"{wrong} more than {most:,} bytes")
     return raw
 
 
@@ -208,7 +220,7 @@ class Packages:
     def __call__(self, package: int) -> list[Any]:
         """Return the stored prompts of a package."""
         if package not in self._read_packages:
-            raw = _inflated(self._read(package))
+            raw = inflated(self._read(package), MOST_PACKAGE, "its package is cut off or has")
             if self._size + len(raw) > MOST_PACKAGE:
                 self._read_packages, self._size = {}, 0
             self._read_packages[package] = _prompts(raw)
@@ -276,10 +288,8 @@ class PromptChains:
 
 def _alike(one: list[Any], other: list[Any]) -> int:
     """Return the number of leading messages that two prompts share."""
-    for place, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return place
-    return min(len(one), len(other))
+    differing = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
 
 
 def resolve_prompt(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list[str]]:
@@ -380,6 +390,7 @@ class Writer:
     def _write_forever(self) -> None:
         try:
             connection = self._connect()
+            remove_limits(connection)  # the journal was checked when it was opened
             tally = os.open(self._tally_path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o644)
             os.pwrite(tally, b"%020d\n" % self.entries, 0)
             os.fsync(tally)
@@ -411,8 +422,7 @@ class Writer:
                 os.pwrite(tally, b"%020d\n" % self.entries, 0)
                 self.check_place()
         except Exception as error:  # any error must reach the waiters
-            failure = error if isinstance(error, RunError) else RunError(explain(self._path, error))
-            self._fail(failure, waiting)
+            self._fail(error if isinstance(error, RunError) else RunError(explain(self._path, error)), waiting)
             return False
         if waiting:
             self._loop.call_soon_threadsafe(_release, waiting, None)
@@ -424,12 +434,12 @@ class Writer:
 
     def _commit(self, connection: sqlite3.Connection, entries: list[tuple[str, Any]]) -> None:
         groups: dict[str, list[Any]] = {}
-        calls = [entry for statement, entry in entries if statement is CALL]
         ended = [entry for statement, entry in entries if statement is UNIT]
         for statement, entry in entries:
             if statement is not CALL:
                 groups.setdefault(statement, []).append(with_checksum(entry[0] if statement is UNIT else entry))
         packages = self._packages
+        calls = [entry for statement, entry in entries if statement is CALL]
         for statement, rows in call_rows(calls, packages + 1, self._chains):
             groups.setdefault(statement, []).extend(rows)
             packages += statement is not CALL
@@ -481,29 +491,11 @@ def keep_rows(connection: sqlite3.Connection, units: Sequence[tuple[int, bytes |
 
 
 def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> None:
-    for future in waiting:
-        if future.done():
-            continue
+    for future in (future for future in waiting if not future.done()):
         if error is None:
             future.set_result(None)
         else:
             future.set_exception(error)
-
-
-class Unreported(NamedTuple):
-    """The facts of a try at a call that the budget depends on."""
-
-    model: str
-    params: Mapping[str, Any]
-    prompt: int
-    """The length of the prompt, in bytes."""
-    usage: Usage
-    usd: float | None
-    written: int
-    """The length of the reply, in bytes."""
-    cut: bool
-    error: str | None
-    status: int | None
 
 
 CALL_NAMES = (
@@ -563,8 +555,15 @@ def draw_units(query: Callable[..., Iterator[Row]], count: int) -> list[int]:
         return _RANDOM.sample(units, min(count, len(units)))
     drawn: dict[int, None] = {}
     for _ in range(4 * count):  # point queries only: there may be a million units
-        place = "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1"
-        drawn.update(dict.fromkeys(next(query(place, _RANDOM.randint(low, high)))))
+        drawn.update(
+            dict.fromkeys(
+                next(
+                    query(
+                        "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1", _RANDOM.randint(low, high)
+                    )
+                )
+            )
+        )
     return list(drawn)[:count]
 
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, NoReturn, Self, cast
 
 import orjson
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
@@ -27,10 +27,9 @@ from ostrom.engine.integrity import OldRun
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import MOST_SHARDS, Shard
-from ostrom.engine.shared import SharedJournal
 from ostrom.games.absent import GameShape
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import read_plain, refuse_link, require_regular_file, write_atomically
+from ostrom.ground.files import content_hash, read_plain, refuse_link, require_regular_file, write_atomically
 from ostrom.ground.registry import NEEDED, changed_packages
 from ostrom.ground.version import __version__
 from ostrom.mechanisms.absent import RulesShape
@@ -173,8 +172,8 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        input_value = repr(first.get("input"))
-        input_text = f" (found {input_value if len(input_value) <= 80 else input_value[:77] + '...'})"
+        value = repr(first.get("input"))
+        input_text = f" (found {value if len(value) <= 80 else value[:77] + '...'})"
         raise RunError(f"{path}: {key}: {first['msg']}{'' if first['type'] == 'missing' else input_text}") from None
     return data
 
@@ -224,8 +223,7 @@ def without_shards(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fixed(part: Mapping[str, Any]) -> dict[str, Any]:
-    free = {*FREE_TO_CHANGE, *MAY_GROW, *MAY_BE_DECIDED}
-    return {key: value for key, value in part.items() if key not in free}
+    return {key: value for key, value in part.items() if key not in FREE_TO_CHANGE + MAY_GROW + MAY_BE_DECIDED}
 
 
 def _digest(data: bytes) -> str:
@@ -408,17 +406,14 @@ class Folder:
                 calls_before=0 if shard is None else shard.calls_before,
             )  # fmt: skip
         refuse_joined(self.path, manifest, "has no journal of its own to write to" if create else None)
-        return self._open_joined(manifest, checked)
-
-    def _open_joined(self, manifest: Mapping[str, Any], checked: bool) -> JoinedJournal:
         journals: list[Journal] = []
         allow_files(len(manifest["joined"]))
         try:
-            for listed, shard in zip(manifest["joined"], self.shards(manifest), strict=True):
-                journals.append(shard.open_journal(checked=checked))
+            for listed, folder in zip(manifest["joined"], self.shards(manifest), strict=True):
+                journals.append(folder.open_journal(checked=checked))
                 if journals[-1].entries < listed["entries"]:
                     raise RunError(
-                        f"{shard.journal}: holds {journals[-1].entries} entries, and held {listed['entries']} when "
+                        f"{folder.journal}: holds {journals[-1].entries} entries, and held {listed['entries']} when "
                         f"{self.path} was joined from it (was an old copy put back?)"
                     )
             refuse_versions(journals)
@@ -538,3 +533,37 @@ def check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
         raise UsageError(f"run name {name!r}: use letters, digits, '.', '_' and '-' (at most 100)")
     return name
+
+
+class SharedJournal:
+    """A placeholder for the journal of a shared run: readers of tables do not query it."""
+
+    entries, lazily_verified, closed = 0, False, False
+    questions: tuple[str, ...] = ()
+
+    def __init__(self, path: Path, versions: Sequence[str] = ()) -> None:
+        self.path = path
+        self.versions = tuple(versions)
+
+    def close(self) -> None:
+        """Do nothing: a shared run has no journal to close."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UsageError(f"{self.path}: is a shared run: it holds tables without texts, and nothing else can be asked")
+
+
+def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return the row counts of a shared run's tables after checking their files; None if the run is not shared."""
+    if (part := manifest.get("shared")) is None:
+        return None
+    for name, table in part["tables"].items():
+        path = folder / f"{name}.parquet"
+        try:
+            same = content_hash(read_plain(path)) == table["digest"]
+        except OSError as error:
+            raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+        if not same:
+            raise RunError(f"{path}: is not the table that was shared (get the folder again)")
+    return {name: int(table["rows"]) for name, table in part["tables"].items()}

@@ -26,7 +26,7 @@ from ostrom.engine.plan import Budget, Tally
 from ostrom.ground.errors import BudgetSpent, ModelGivenUp, OstromError
 from ostrom.models.base import Constraint, Usage
 from ostrom.models.http1 import longest_reply
-from ostrom.models.pending_call import NO_SIZE, CallSize
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall
 from ostrom.models.prices import price_of
 
 logger = logging.getLogger("ostrom.limits")
@@ -210,31 +210,13 @@ class Spending:
         """Estimate unreported spending of earlier sessions; reported spending is in the tally already."""
         if self.budget.tokens is None and self.budget.usd is None:
             return
-        for row in journal.unreported():
-            params, error = row.params, row.error
+        for model, params, prompt, usage, usd, written, cut, error, status in journal.unreported():
             schema = (params.get("constraint") or {}).get("schema")
-            size = CallSize(row.prompt + (0 if schema is None else len(orjson.dumps(schema))), longest_reply(params))
+            size = CallSize(prompt + (0 if schema is None else len(orjson.dumps(schema))), longest_reply(params))
             if error is None:
-                self._estimate(row.model, size, row.usage, row.usd, row.written, row.cut)
-            elif may_be_billed(error, row.status):
-                self.count_possibly_billed(row.model, size)
-
-
-class SlotRequest(Protocol):
-    """A call that waits for a slot."""
-
-    dropped: bool
-    """Whether the slot is no longer wanted."""
-    rank: int
-    """The priority: the lowest rank is granted first, equal ranks in order of request."""
-    size: CallSize
-    """The size that the budget reserves."""
-
-    def start(self, era: int) -> None:
-        """Start the call; pass ``era`` on to ``failed`` if it fails."""
-
-    def refuse(self, error: OstromError) -> None:
-        """Refuse the slot."""
+                self._estimate(model, size, usage, usd, written, cut)
+            elif may_be_billed(error, status):
+                self.count_possibly_billed(model, size)
 
 
 class Limiter:
@@ -253,7 +235,7 @@ class Limiter:
         self.most = max(1, most)
         self.in_flight = 0
         self._admit = admit
-        self._waiting: list[tuple[int, int, SlotRequest]] = []
+        self._waiting: list[tuple[int, int, PendingCall]] = []
         """A heap: rank, order of request, request."""
         self._requests = count()
         self._era = 0
@@ -261,7 +243,7 @@ class Limiter:
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = 0.0
 
-    def request_slot(self, request: SlotRequest) -> None:
+    def request_slot(self, request: PendingCall) -> None:
         """Queue a request. It is granted now if a slot is free, else when ``release`` frees one."""
         heappush(self._waiting, (request.rank, next(self._requests), request))
         self.grant_free_slots()
@@ -355,7 +337,7 @@ class Gate(Protocol):
     be on the bill.
     """
 
-    def request_slot(self, model: str, request: SlotRequest) -> None:
+    def request_slot(self, model: str, request: PendingCall) -> None:
         """Queue a request for a slot; it is started, or refused with Stopped, BudgetSpent or ModelGivenUp."""
 
     def release(self, model: str) -> None:
@@ -429,7 +411,7 @@ class RunGate:
         """Return how many calls may be in flight now, to all models together."""
         return sum(int(state.limiter.limit) for state in self._models.values())
 
-    def request_slot(self, model: str, request: SlotRequest) -> None:
+    def request_slot(self, model: str, request: PendingCall) -> None:
         state = self._models[model]
         if state.closed is not None:
             request.refuse(state.closed)

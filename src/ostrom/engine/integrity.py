@@ -55,8 +55,7 @@ class Guard:
     """Limits the steps and bytes that the queries of one connection take together, until ``reset_limits``."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        files = (path, path.with_name(path.name + "-wal"))
-        size = sum(file.stat().st_size for file in files if file.exists())
+        size = sum(file.stat().st_size for file in (path, path.with_name(path.name + "-wal")) if file.exists())
         self._most = ((STEPS + STEPS_PER_BYTE * size) // EVERY, BYTES + COPIES * size)
         self._path = path
         self.reset_limits()
@@ -113,12 +112,10 @@ def require_schema(connection: sqlite3.Connection, path: Path, allowed: Iterable
 
 
 def _schema(connection: sqlite3.Connection) -> Schema:
-    query = "SELECT type, name, coalesce(sql, '') FROM main.sqlite_master LIMIT 100"
-    columns = [
-        (str(kind), str(name), " ".join(_COMMENT.sub("", str(sql)).split()))
-        for kind, name, sql in connection.execute(query)
-    ]
-    return tuple(sorted(columns))
+    rows = connection.execute("SELECT type, name, coalesce(sql, '') FROM main.sqlite_master LIMIT 100")
+    return tuple(
+        sorted((str(kind), str(name), " ".join(_COMMENT.sub("", str(sql)).split())) for kind, name, sql in rows)
+    )
 
 
 FORMATS = {6: ("schema.sql", "rows.sql"), 7: ("schema.sql", "rows.sql", "batches.sql")}
@@ -207,11 +204,23 @@ def _check(
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):
         raise RunError(f"{path}: the journal has no count of its entries; it is not one of ours")
-    _check_promise(path, tally, entries, acknowledged, bool(closed))
+    if acknowledged is None and not closed:
+        # A closed database is complete without its WAL; an unclosed one may lack entries of the WAL.
+        raise RunError(
+            f"{path}: was not closed, and {tally.name} is missing or unreadable, so it cannot be told whether "
+            f"entries are missing; it holds {entries} (to go on with these, write {entries} into {tally.name})"
+        )
+    if acknowledged is not None and entries < acknowledged:
+        raise RunError(
+            f"{path}: holds {entries} entries but {acknowledged} were acknowledged; "
+            f"{acknowledged - entries} are missing (was {path.name}-wal removed or an old copy restored?)"
+        )
     if every:
         _check_rows(connection, path)
-    count = _count_entries(connection)
-    if count != entries:
+    # Derived rows are no entries.
+    counts = (f"(SELECT count(*) FROM {table}) + " for table in _tables(connection) if table != "unit_rows")
+    query = f"SELECT {''.join(counts)}(SELECT coalesce(sum(times - 1), 0) FROM units)"
+    if (count := int(connection.execute(query).fetchone()[0])) != entries:
         missing = f"{entries - count} are missing" if count < entries else f"{count - entries} too many"
         raise RunError(f"{path}: the journal is damaged: it holds {count} entries and counted {entries}; {missing}")
     check_origin(connection, path)
@@ -220,8 +229,7 @@ def _check(
 
 def check_structure(connection: sqlite3.Connection, path: Path, how: str = "quick_check") -> None:
     """Refuse a journal in which a page belongs to two tables or rows: reading might never end."""
-    problem = connection.execute(f"PRAGMA main.{how}(1)").fetchone()[0]
-    if problem != "ok":
+    if (problem := connection.execute(f"PRAGMA main.{how}(1)").fetchone()[0]) != "ok":
         raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
 
 
@@ -242,8 +250,9 @@ def require_format(connection: sqlite3.Connection, path: Path) -> None:
     if 0 < version < min(FORMATS):
         raise OldRun(path)
     if version not in FORMATS:
-        readable = f"{min(FORMATS)} to {max(FORMATS)}"
-        raise RunError(f"{path}: is no journal of this version (format {version}, this one reads {readable})")
+        raise RunError(
+            f"{path}: is no journal of this version (format {version}, this one reads {min(FORMATS)} to {max(FORMATS)})"
+        )
     require_schema(connection, path, [_schema_of_format(version)])
 
 
@@ -273,30 +282,9 @@ def _acknowledged(tally: Path) -> int | None:
     return int(text) if text.isdigit() and len(text) <= 20 else None
 
 
-def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | None, closed: bool) -> None:
-    if acknowledged is None and not closed:
-        # A closed database is complete without its WAL; an unclosed one may lack entries of the WAL.
-        raise RunError(
-            f"{path}: was not closed, and {tally.name} is missing or unreadable, so it cannot be told whether "
-            f"entries are missing; it holds {entries} (to go on with these, write {entries} into {tally.name})"
-        )
-    if acknowledged is not None and entries < acknowledged:
-        raise RunError(
-            f"{path}: holds {entries} entries but {acknowledged} were acknowledged; "
-            f"{acknowledged - entries} are missing (was {path.name}-wal removed or an old copy restored?)"
-        )
-
-
 def _tables(connection: sqlite3.Connection) -> list[str]:
     """Return the tables of entries that a journal has, and the table of rows."""
     return [table for table in COLUMNS if table != "batches" or has_batches(connection)]
-
-
-def _count_entries(connection: sqlite3.Connection) -> int:
-    """Return the number of entries; derived rows do not count."""
-    counts = (f"(SELECT count(*) FROM {table})" for table in _tables(connection) if table != "unit_rows")
-    again = "(SELECT coalesce(sum(times - 1), 0) FROM units)"
-    return int(connection.execute(f"SELECT {' + '.join(counts)} + {again}").fetchone()[0])
 
 
 def _check_rows(connection: sqlite3.Connection, path: Path) -> None:
@@ -338,8 +326,9 @@ class Seals:
 
 def check_origin(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse rows that were not derived from the entries of the journal."""
-    query = f"SELECT unit FROM unit_rows r WHERE of <> {SEALS.format(unit='r.unit')} ORDER BY unit LIMIT 1"
-    for (unit,) in connection.execute(query):
+    for (unit,) in connection.execute(
+        f"SELECT unit FROM unit_rows r WHERE of <> {SEALS.format(unit='r.unit')} ORDER BY unit LIMIT 1"
+    ):
         raise RunError(
             f"{path}: the rows of match {unit} were not made from its entries "
             "(ostrom check RUN says more, and with --rows makes them anew)"
@@ -349,9 +338,9 @@ def check_origin(connection: sqlite3.Connection, path: Path) -> None:
 def _are_ours(names: list[str], kinds: tuple[type, ...]) -> bool:
     """Return whether the values of a row have the expected types; the checksum comes last."""
     for name, kind in zip([*names, "unit"], kinds, strict=True):
-        number = float if kind is float and name.startswith("tokens") else int
-        own = number if name in _NUMBERS else float if name in _REALS else bytes if name in _BYTES else str
-        if kind is not own and not (kind is type(None) and name in _MAY_MISS):
+        own = int if name in _NUMBERS else float if name in _REALS else bytes if name in _BYTES else str
+        also = type(None) if name in _MAY_MISS else own
+        if kind is not own and kind is not also and not (kind is float and name.startswith("tokens")):
             return False
     return True
 
@@ -373,10 +362,8 @@ _CAUSES = (
 def explain(path: Path, error: Exception) -> str:
     """Explain in one line what the disk or the database refused, and what to do."""
     text = " ".join(str(error).split())
-    for signs, meaning in _CAUSES:
-        if any(sign in text.lower() for sign in signs):
-            return f"{path}: {meaning.format(text)}"
-    return f"{path}: {text}"
+    meanings = (meaning for signs, meaning in _CAUSES if any(sign in text.lower() for sign in signs))
+    return f"{path}: {next(meanings, '{}').format(text)}"
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:

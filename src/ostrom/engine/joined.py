@@ -9,17 +9,17 @@ import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, count, islice
 from operator import itemgetter
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any, TypeVar
 
-from ostrom.engine.entries import CALL_NAMES, Journaled, JournaledCall, Place, UnitRecord, Unreported
+from ostrom.engine.entries import CALL_NAMES, Journaled, JournaledCall, Place, UnitRecord
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError
-from ostrom.models.base import Reply
+from ostrom.ground.values import grouped
 
 T = TypeVar("T")
 FILES_EACH, FILES_BESIDE = 3, 200
@@ -45,16 +45,12 @@ class JoinedJournal(Journal):
         self.versions = list(dict.fromkeys(version for part in parts for version in part.versions))
         self._writer, self.closed, self.changed_packages = None, False, ()
         self._group: Callable[[int], int] = int
-        for number, part in enumerate(self.parts):
-            self._refuse_numbers(part, number * CALLS_APART)
-
-    @staticmethod
-    def _refuse_numbers(part: Journal, before: int) -> None:
-        """Refuse a journal whose calls have numbers of another shard: calls are looked up by number alone."""
-        for ends in part._rows("SELECT (SELECT min(id) FROM calls), (SELECT max(id) FROM calls)"):
-            if ends[0] is not None and not before < ends[0] <= ends[1] <= before + CALLS_APART:
-                own = f"{before + 1} to {before + CALLS_APART}"
-                raise RunError(f"{part.path}: holds calls {ends[0]} to {ends[1]}, its own are {own}")
+        # A journal whose calls have numbers of another shard is refused: calls are looked up by number alone.
+        for before, part in zip(count(0, CALLS_APART), self.parts, strict=False):
+            for first, last in part._rows("SELECT (SELECT min(id) FROM calls), (SELECT max(id) FROM calls)"):
+                if first is not None and not before < first <= last <= before + CALLS_APART:
+                    own = f"{before + 1} to {before + CALLS_APART}"
+                    raise RunError(f"{part.path}: holds calls {first} to {last}, its own are {own}")
 
     def assign(self, group: Callable[[int], int]) -> None:
         """Set which units belong together (``Plan.group``); call it before any query about a unit."""
@@ -112,10 +108,8 @@ class JoinedJournal(Journal):
 
     def served(self) -> dict[str, list[str]]:
         """The models that were called, each with the versions that its servers named."""
-        versions: dict[str, set[str]] = {}
-        for model, named in chain(*(part.served().items() for part in self.parts)):
-            versions.setdefault(model, set()).update(named)
-        return {model: sorted(named) for model, named in sorted(versions.items())}
+        versions = grouped(pair for part in self.parts for pair in part.served().items())
+        return {model: sorted(set(chain(*lists))) for model, lists in sorted(versions.items())}
 
     @property
     def was_closed(self) -> bool:
@@ -144,43 +138,21 @@ class JoinedJournal(Journal):
         again.assign(self._group)
         return again
 
-    # -- one unit ------------------------------------------------------------------------------------
+    # -- one unit: a query about it goes to the journal that holds it --------------------------------
+
+    def _rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        return self._part(values[0])._rows(query, *values)
+
+    def _entries_of(self, table: str, rest: str = "", *values: Any) -> Iterator[tuple[Any, ...]]:
+        return self._part(values[0])._entries_of(table, rest, *values)
 
     def file(self, unit: int) -> Path:
         """Return the journal file of a unit."""
         return self._part(unit).path
 
-    def outcome_of(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
-        """State, reason, scores and facts of a unit that has ended."""
-        return self._part(unit).outcome_of(unit)
-
-    def readings(self, unit: int) -> dict[str, int]:
-        """How many answers of a unit have each reading."""
-        return self._part(unit).readings(unit)
-
-    def has_begun(self, unit: int) -> bool:
-        """Whether a unit has an answer or a call."""
-        return self._part(unit).has_begun(unit)
-
     def answers(self, unit: int) -> dict[Place, Journaled]:
         """Return all answers of a unit, with the number of complaints before each and the question."""
         return self._part(unit).answers(unit)
-
-    def play(self, unit: int) -> tuple[int, bytes] | None:
-        """Rounds and packed moves of a match that was played as arrays."""
-        return self._part(unit).play(unit)
-
-    def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
-        """Replies that arrived, by place and key."""
-        return self._part(unit).replies(unit)
-
-    def replies_to(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
-        """Return the replies to one decision."""
-        return self._part(unit).replies_to(unit, step, player)
-
-    def refusals(self, unit: int) -> dict[int, int]:
-        """How many calls of a unit were declined by a content filter or the model, by player."""
-        return self._part(unit).refusals(unit)
 
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
@@ -204,9 +176,8 @@ class JoinedJournal(Journal):
     def unit_records(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """Yield the records of all ended units (or of one), with their rows, in order."""
         if unit is not None:
-            yield from self._part(unit).unit_records(unit)
-            return
-        yield from merge(*self._own(Journal.unit_records, itemgetter(0)), key=itemgetter(0))
+            return self._part(unit).unit_records(unit)
+        return merge(*self._own(Journal.unit_records, itemgetter(0)), key=itemgetter(0))
 
     def begun(self) -> set[int]:
         """Return the units with answers or calls that are not done: unfinished, failed or skipped ones."""
@@ -215,11 +186,10 @@ class JoinedJournal(Journal):
     def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
         """Yield the column names, then all tries at calls (of one unit) by match; players are numbered from 0."""
         if unit is not None:
-            yield from self._part(unit).call_columns(unit)
-            return
+            return self._part(unit).call_columns(unit)
         match = itemgetter(CALL_NAMES.index("match"))
-        yield CALL_NAMES
-        yield from merge(*self._own(lambda part: islice(part.call_columns(), 1, None), match), key=match)
+        rows = merge(*self._own(lambda part: islice(part.call_columns(), 1, None), match), key=match)
+        return chain([CALL_NAMES], rows)
 
     def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
         """Yield unit, step, player and value of every answer by assignment, in order."""
@@ -240,10 +210,9 @@ class JoinedJournal(Journal):
         """The keys of all calls that got a reply."""
         return set[bytes]().union(*(part.answered() for part in self.parts))
 
-    def unreported(self) -> Iterator[Unreported]:
+    def unreported(self) -> Iterator[tuple[Any, ...]]:
         """Yield all tries of shards in which some lack a report of tokens or price."""
-        for part in self.parts:
-            yield from part.unreported()
+        return chain.from_iterable(part.unreported() for part in self.parts)
 
     def spent(self) -> dict[str, float]:
         """Totals over all calls."""

@@ -7,6 +7,7 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,7 +30,6 @@ from ostrom.engine.entries import (
     Place,
     Row,
     UnitRecord,
-    Unreported,
     Writer,
     answer_columns,
     draw_units,
@@ -60,6 +60,7 @@ from ostrom.engine.integrity import (
     statements_of,
 )
 from ostrom.ground.errors import RunError
+from ostrom.ground.values import grouped
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
 
@@ -143,12 +144,6 @@ class Journal:
         """Open a connection that can write."""
         return self._opened("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", reading=False)
 
-    def _connect_unbounded(self) -> sqlite3.Connection:
-        """Open a connection without limits, for a checked journal."""
-        connection = self._connect()
-        remove_limits(connection)
-        return connection
-
     def _connect_to_read(self) -> sqlite3.Connection:
         try:
             return self._opened("SELECT count(*) FROM sqlite_master", reading=True)
@@ -180,7 +175,7 @@ class Journal:
 
     def _checked(self, create: bool, identity: str | None) -> int:
         """Check the journal and return its number of entries; a new one gets its tables first."""
-        if create and self._is_new():
+        if create and not self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()[0]:
             # One transaction: a process killed here leaves an empty file, not a partial schema.
             schema = "".join(map(statements_of, FORMATS[FORMAT]))
             meta = (
@@ -192,9 +187,6 @@ class Journal:
         self.lazily_verified = not every
         self._check_identity(identity)
         return entries
-
-    def _is_new(self) -> bool:
-        return not self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()[0]
 
     def check_structure(self) -> None:
         """Check the structure of a journal that was opened unchecked, then remove the limits of its queries."""
@@ -210,13 +202,11 @@ class Journal:
         if __version__ not in self.versions:
             self.versions.append(__version__)
             with self._read:
-                versions = " ".join(self.versions)
-                self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (versions,))
+                self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (" ".join(self.versions),))
         for unit in self.begun():
-            refused = self.refusals(unit)
-            if refused:
+            if refused := self.refusals(unit):
                 self._refused[unit] = {str(player): count for player, count in refused.items()}
-        self._writer = Writer(self.path, self.tally_path, self._entries, self._connect_unbounded, self._calls_before)
+        self._writer = Writer(self.path, self.tally_path, self._entries, self._connect, self._calls_before)
 
     def answer(
         self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int, text: str | None = None
@@ -252,8 +242,9 @@ class Journal:
         """Create the table of batches; call before the first ``batch``."""
         if not has_batches(self._read):
             number = self._read.execute("PRAGMA user_version").fetchone()[0] + 1
-            schema = statements_of("batches.sql")
-            self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version={number};\nCOMMIT;")
+            self._read.executescript(
+                f"BEGIN IMMEDIATE;\n{statements_of('batches.sql')}\nPRAGMA user_version={number};\nCOMMIT;"
+            )
 
     def batch(self, number: int, at: float, event: str, facts: Mapping[str, Any], keys: bytes = b"") -> None:
         """Queue an event of a batch."""
@@ -397,8 +388,7 @@ class Journal:
 
     def end_versions(self, after: int) -> Iterator[tuple[int, str, str]]:
         """Yield unit, state and version of the end for every ended unit above ``after``, in order."""
-        query = "SELECT unit, state, times || ':' || seal FROM units WHERE unit > ? ORDER BY unit"
-        yield from self._rows(query, after)
+        yield from self._rows("SELECT unit, state, times || ':' || seal FROM units WHERE unit > ? ORDER BY unit", after)
 
     def readings(self, unit: int) -> dict[str, int]:
         """How many answers of a unit have each reading."""
@@ -412,8 +402,9 @@ class Journal:
 
     def has_begun(self, unit: int) -> bool:
         """Whether a unit has an answer or a call."""
-        query = "SELECT 1 FROM answers WHERE unit=?1 UNION ALL SELECT 1 FROM calls WHERE unit=?1 LIMIT 1"
-        return next(self._rows(query, unit), None) is not None
+        return any(
+            self._rows("SELECT 1 FROM answers WHERE unit=?1 UNION ALL SELECT 1 FROM calls WHERE unit=?1 LIMIT 1", unit)
+        )
 
     def begun(self) -> set[int]:
         """Return the units with answers or calls that are not done: unfinished, failed or skipped ones."""
@@ -446,31 +437,36 @@ class Journal:
     def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
         """Yield unit, step, player and value of every answer by assignment, in order."""
         query = "SELECT unit, step, player, value FROM answers WHERE reading='assigned' ORDER BY unit, step, player"
-        for unit, step, player, value in self._rows(query):
-            yield unit, step, player, load(value)
+        return ((*place, load(value)) for *place, value in self._rows(query))
 
     @property
     def played_by(self) -> str:
         """Describe the versions that wrote the journal and the one that reads it."""
-        wrote = ", ".join(self.versions) or "unknown"
-        return "; ".join((f"journaled by ostrom {wrote}, read by ostrom {__version__}", *self.changed_packages))
+        versions = f"journaled by ostrom {', '.join(self.versions) or 'unknown'}, read by ostrom {__version__}"
+        return "; ".join((versions, *self.changed_packages))
 
     def play(self, unit: int) -> tuple[int, bytes] | None:
         """Rounds and packed moves of a match that was played as arrays."""
-        for _, rounds, intended, _ in self._entries_of("plays", "WHERE unit=?", unit):
-            return rounds, intended
-        return None
+        return next((row[1:3] for row in self._entries_of("plays", "WHERE unit=?", unit)), None)
 
     def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
         """Return the replies by place and key: on resume they are not requested again."""
-        rows = self._entries_of("calls", "WHERE unit=? AND (error IS NULL OR finish='filter')", unit)
-        return {(row[1], row[2], row[3], row[7]): reply_of(row) for row in rows}
+        return {
+            (row[1], row[2], row[3], row[7]): reply_of(row)
+            for row in self._entries_of("calls", "WHERE unit=? AND (error IS NULL OR finish='filter')", unit)
+        }
 
     def calls_of(self, unit: int) -> Iterator[JournaledCall]:
         """Every try at a call of a unit with its prompt, oldest first."""
         for row in self._entries_of("calls", "WHERE unit=? ORDER BY id", unit):
-            place, reply = (row[1], row[2], row[3]), None if row[11] is None else reply_of(row)
-            yield JournaledCall(place, row[6], row[7], self._prompt_at(*row[8:10]), load(row[10]), reply)
+            yield JournaledCall(
+                (*row[1:4],),
+                row[6],
+                row[7],
+                self._prompt_at(*row[8:10]),
+                load(row[10]),
+                None if row[11] is None else reply_of(row),
+            )
 
     def check_packages(self) -> None:
         """Read every package of prompts; an unreadable or oversized one is refused."""
@@ -480,16 +476,15 @@ class Journal:
     def served(self) -> dict[str, list[str]]:
         """The models that were called, each with the versions that its servers named."""
         query = "SELECT model, version FROM calls GROUP BY model, version ORDER BY model, version"
-        versions: dict[str, list[str]] = {}
-        for model, version in self._rows(query):
-            versions.setdefault(model, []).extend([] if version is None else [version])
-        return versions
+        versions = grouped((model, version) for model, version in self._rows(query))
+        return {model: [version for version in named if version is not None] for model, named in versions.items()}
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
         """Number, time, event, details and request keys of every batch event, in order."""
         if has_batches(self._read):
-            query = "SELECT batch, at, event, told, keys FROM batches ORDER BY id"
-            for number, at, event, facts, keys in self._rows(query):
+            for number, at, event, facts, keys in self._rows(
+                "SELECT batch, at, event, told, keys FROM batches ORDER BY id"
+            ):
                 yield number, at, event, load(facts), keys
 
     def answered(self) -> set[bytes]:
@@ -502,8 +497,7 @@ class Journal:
         names = next(source)
         for row in source:
             named = dict(zip(names, row, strict=True))
-            named["player"] += 1
-            yield {"run": run, **named}
+            yield {"run": run, **named, "player": named["player"] + 1}
 
     def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
         """Yield the column names, then all tries at calls (of one unit) by match; players are numbered from 0."""
@@ -521,16 +515,13 @@ class Journal:
 
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
-        for package, nth in self._rows("SELECT prompt, nth FROM calls WHERE id=?", call):
-            return self._prompt_at(package, nth)
-        return None
+        return next((self._prompt_at(*at) for at in self._rows("SELECT prompt, nth FROM calls WHERE id=?", call)), None)
 
     def _prompt_at(self, package: int, nth: int) -> list[list[str]]:
         try:
             return resolve_prompt(package, nth, self._package)
         except UNREADABLE as error:
-            place = f"prompt {nth} of package {package}"
-            raise RunError(f"{self.path}: the journal is damaged: {place}: {error}") from None
+            raise RunError(f"{self.path}: the journal is damaged: prompt {nth} of package {package}: {error}") from None
 
     def _packed(self, package: int) -> bytes:
         for _, texts, _ in self._entries_of("prompts", "WHERE id=?", package):
@@ -547,14 +538,18 @@ class Journal:
 
     def refusals(self, unit: int) -> dict[int, int]:
         """How many calls of a unit were declined by a content filter or the model, by player."""
-        query = "SELECT player, count(*) FROM calls WHERE unit=? AND finish='filter' GROUP BY player"
-        return dict(self._rows(query, unit))
+        return dict(
+            self._rows("SELECT player, count(*) FROM calls WHERE unit=? AND finish='filter' GROUP BY player", unit)
+        )
 
-    def unreported(self) -> Iterator[Unreported]:
-        """Yield all tries, oldest first, if some lack a report of tokens or price; else nothing."""
+    def unreported(self) -> Iterator[tuple[Any, ...]]:
+        """Yield all tries, oldest first, if some lack a report of tokens or price; else nothing.
+
+        Model, parameters, bytes of the prompt, usage, price, bytes of the reply, whether it was cut, error, status.
+        """
         sent = "source NOT IN ('cache', 'seat')"
         without = "(tokens_in IS NULL OR tokens_out IS NULL OR usd IS NULL)"
-        if next(self._rows(f"SELECT 1 FROM calls WHERE {sent} AND {without} LIMIT 1"), None) is None:
+        if not any(self._rows(f"SELECT 1 FROM calls WHERE {sent} AND {without} LIMIT 1")):
             return
         query = (
             "SELECT id, model, params, tokens_in, tokens_out, tokens_cached, usd, error, status, finish='length', "
@@ -563,25 +558,21 @@ class Journal:
         )
         for number, model, params, *tokens, usd, error, status, cut, written in self._rows(query):
             prompt = len(orjson.dumps(self.prompt(number)))
-            yield Unreported(model, load(params), prompt, Usage(*tokens), usd, written, bool(cut), error, status)
+            yield model, load(params), prompt, Usage(*tokens), usd, written, bool(cut), error, status
 
     def spent(self) -> dict[str, float]:
         """Return totals over calls not answered by a cache or a seat: tokens, money, retries, unreadable replies."""
-        row = next(
-            self._rows(
-                "SELECT coalesce(sum(asked),0), coalesce(sum(asked*tokens_in),0), coalesce(sum(asked*tokens_out),0), "
-                "coalesce(sum(usd),0), coalesce(sum(error IS NOT NULL AND finish IS NULL),0), "
-                "coalesce(sum(error IS NULL AND usd IS NULL),0), coalesce(sum(source='cache'),0), "
-                "coalesce(sum(asked AND finish='filter'),0), coalesce(sum(asked*tokens_cached),0) "
-                "FROM (SELECT *, source NOT IN ('cache', 'seat') AS asked FROM calls)"
-            )
+        of_calls = "calls tokens_in tokens_out usd failed_tries unpriced cached refused tokens_cached"
+        calls = (
+            "SELECT coalesce(sum(asked),0), coalesce(sum(asked*tokens_in),0), coalesce(sum(asked*tokens_out),0), "
+            "coalesce(sum(usd),0), coalesce(sum(error IS NOT NULL AND finish IS NULL),0), "
+            "coalesce(sum(error IS NULL AND usd IS NULL),0), coalesce(sum(source='cache'),0), "
+            "coalesce(sum(asked AND finish='filter'),0), coalesce(sum(asked*tokens_cached),0) "
+            "FROM (SELECT *, source NOT IN ('cache', 'seat') AS asked FROM calls)"
         )
-        names = "calls tokens_in tokens_out usd failed_tries unpriced cached refused tokens_cached".split()
-        totals = dict(zip(names, row, strict=True))
-        answers = next(
-            self._rows(
-                "SELECT coalesce(sum(part=''),0), coalesce(sum(complaints),0), "
-                "coalesce(sum(reading IN ('policy', 'refused')),0) FROM answers"
-            )
+        answers = (
+            "SELECT coalesce(sum(part=''),0), coalesce(sum(complaints),0), "
+            "coalesce(sum(reading IN ('policy', 'refused')),0) FROM answers"
         )
-        return totals | dict(zip(("decisions", "complaints", "policies"), answers, strict=True))
+        totals = chain(*self._rows(calls), *self._rows(answers))
+        return dict(zip(f"{of_calls} decisions complaints policies".split(), totals, strict=True))

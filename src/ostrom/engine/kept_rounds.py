@@ -97,8 +97,12 @@ def rounds_to_keep(
     places = list(settled_rounds(game, rounds))
     at = {(one.meeting, one.number, one.player): one for one in places}
     who = {(bout, number, questions[code][0]): questions[code] for _, number, code, _, bout, _ in acts}
-    free = all(one.what == "chose" and one.paid is None for one in places)
-    if follows and free and len(acts) == len(places) and who.keys() == at.keys():
+    if (
+        follows
+        and all(one.what == "chose" and one.paid is None for one in places)
+        and len(acts) == len(places)
+        and who.keys() == at.keys()
+    ):
         met = [at[bout, number, questions[code][0]] for _, number, code, _, bout, _ in acts]
         return KeptRounds(_numbers_or_one(one.meeting for one in met), _numbers_or_one(_table(one) for one in met))
     moves = {
@@ -124,9 +128,7 @@ def rounds_to_keep(
 
 def steps_of(numbers: Codes) -> Codes:
     """Return the difference of each number to the one before."""
-    changes = numbers.copy()
-    changes[1:] -= numbers[:-1]
-    return changes
+    return np.diff(numbers, prepend=0)
 
 
 def as_columns(table: Sequence[tuple[Any, ...]]) -> bytes:

@@ -80,8 +80,8 @@ def compare_end(unit: int, what: str, journaled: Any, rebuilt: Any) -> None:
         return
     where = f"match {unit}"
     if what == "scores" and len(journaled) == len(rebuilt):
-        player = next(p for p, (a, b) in enumerate(zip(journaled, rebuilt, strict=True)) if not same(a, b))
-        where += f", player {player + 1}"
+        player = next(p for p, pair in enumerate(zip(journaled, rebuilt, strict=True), 1) if not same(*pair))
+        where += f", player {player}"
     raise ReplayDiffers(f"{where}: the {what} differ: journaled {_json_text(journaled)}, rebuilt {_json_text(rebuilt)}")
 
 
@@ -97,9 +97,11 @@ def same(one: Any, other: Any) -> bool:
         return one == other or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, str) or isinstance(other, str):
-        return bool(one == other)
-    if isinstance(one, Sequence) and isinstance(other, Sequence):
+    if (
+        isinstance(one, Sequence)
+        and isinstance(other, Sequence)
+        and not (isinstance(one, str) or isinstance(other, str))
+    ):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     return bool(one == other)
 
@@ -169,7 +171,8 @@ class LiveMatch:
         self.streams: Streams = unit.streams
         self.step = unit.first
         self.record = RowRecorder(unit)
-        self._parts = grouped(((step, player), part) for step, player, part in self.known if part)
+        self.parts = grouped(((step, player), part) for step, player, part in self.known if part)
+        """The answered sub-questions of each decision, by step and player."""
         self._complaints: dict[int, int] = {}
         """The number of unreadable replies in this step, by player."""
         self.at_end: dict[Callable[[], Awaitable[object]], None] = {}
@@ -198,17 +201,13 @@ class LiveMatch:
         compare_count(self.unit.index, self.step, self._used, self._journaled_count)
         return outcome
 
-    def add_part(self, step: int, player: int, part: str) -> None:
-        """Note an answered sub-question of a decision."""
-        self._parts.setdefault((step, player), []).append(part)
-
     def _take_down(self, decisions: Sequence[Decision], answers: Sequence[Answer]) -> None:
         """Record a step in the rows of the match: every answer, then those to its sub-questions."""
         record, step, complaints = self.record, self.step, self._complaints
         for decision, answer in zip(decisions, answers, strict=True):
             record.add(step, decision, answer, complaints.get(decision.player, 0))
-            if self._parts:
-                for part in sorted(self._parts.pop((step, decision.player), ())):
+            if self.parts:
+                for part in sorted(self.parts.pop((step, decision.player), ())):
                     entry = self.known[step, decision.player, part]
                     record.add(step, decision, entry[0], entry[1], part)
         complaints.clear()
@@ -218,8 +217,7 @@ class LiveMatch:
         if decision.agent is None:
             return self.agents[decision.player]
         config = self.unit.players[decision.agent].config
-        agent = self._agents.get((decision.player, id(config)))
-        if agent is None:
+        if (agent := self._agents.get((decision.player, id(config)))) is None:
             assert self.make is not None
             agent = self._agents[decision.player, id(config)] = self.make(config)
         return agent
@@ -240,8 +238,7 @@ class LiveMatch:
         if self._used < self._journaled_count:
             self._compare(decisions)
         for place, decision in enumerate(decisions):
-            entry = self.known.get((self.step, decision.player, ""))
-            if entry is not None:
+            if (entry := self.known.get((self.step, decision.player, ""))) is not None:
                 answers.append(entry[0])
                 self._complaints[decision.player] = entry[1]
             elif (agent := self._agent(decision)).instant:
@@ -260,14 +257,12 @@ class LiveMatch:
 
     def _compare(self, decisions: Sequence[Decision]) -> None:
         """Compare the questions of the rules with the journal, before any agent is asked."""
-        unit, used = self.unit.index, 0
-        for decision in decisions:
-            entry = self.known.get((self.step, decision.player, ""))
+        unit, entries = self.unit.index, [self.known.get((self.step, decision.player, "")) for decision in decisions]
+        for decision, entry in zip(decisions, entries, strict=True):
             if entry is not None:
-                used += 1
                 compare(unit, self.step, decision, entry[2])
-        self._used += used
-        if used < len(decisions):
+        self._used += len(entries) - entries.count(None)
+        if None in entries:
             compare_count(unit, self.step, self._used, self._journaled_count)
 
     async def _live(self, decision: Decision, agent: Agent) -> Answer:
@@ -297,10 +292,9 @@ class _DecisionContext:
         self.complaints = 0
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
-        streams = self.match.streams
         if step is None:
-            return streams.generator(self.step, self.player, purpose)
-        return streams.for_round(step, self.player, purpose)
+            return self.match.streams.generator(self.step, self.player, purpose)
+        return self.match.streams.for_round(step, self.player, purpose)
 
     def chance(self, purpose: str = "") -> float:
         return self.match.streams.chance(self.step, self.player, purpose)
@@ -315,15 +309,13 @@ class _DecisionContext:
         """Return the reply of an earlier attempt, or make a call."""
         match = self.match
         key = match.calls.key(match.unit, self.step, self.player, part, model, request)
-        reply = match.replies.get((self.step, self.player, part, key))
-        if reply is not None:
+        if (reply := match.replies.get((self.step, self.player, part, key))) is not None:
             return reply
         return await match.calls.call(match.unit, self.step, self.player, part, model, request)
 
     async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         match = self.match
-        entry = match.known.get((self.step, self.player, part))
-        if entry is not None:
+        if (entry := match.known.get((self.step, self.player, part))) is not None:
             return entry[0]
         before = self.complaints
         answer = await work()
@@ -332,7 +324,7 @@ class _DecisionContext:
         if answer.reading in ("policy", "refused"):
             match.tally.policies += 1
         match.known[self.step, self.player, part] = (answer, complaints, None)
-        match.add_part(self.step, self.player, part)
+        match.parts.setdefault((self.step, self.player), []).append(part)
         match.turns.add_within(self.step, self.player, answer)
         match.journal.answer(match.unit.index, self.step, self.player, part, answer, complaints)
         await match.journal.flush()
@@ -407,8 +399,7 @@ def replay(unit: Unit, play: Play, answers: Mapping[Place, Journaled]) -> tuple[
         while True:
             sent = []
             for decision in decisions:
-                entry = answers.get((step, decision.player, ""))
-                if entry is not None:
+                if (entry := answers.get((step, decision.player, ""))) is not None:
                     compare(unit.index, step, decision, entry[2])
                     sent.append(entry[0])
             used += len(sent)
@@ -440,10 +431,8 @@ class Turns:
     """
 
     def __init__(self, earlier: Sequence[tuple[int, Answer]], journaled: Mapping[Place, Journaled]) -> None:
-        self._done: dict[int, list[Answer]] = {}
+        self._done = grouped(earlier)
         self._within: dict[tuple[int, int], list[Answer]] = {}
-        for player, answer in earlier:
-            self._done.setdefault(player, []).append(answer)
         for (step, player, part), (answer, *_) in journaled.items():
             if part:
                 self.add_within(step, player, answer)
@@ -467,5 +456,4 @@ class Turns:
 
 
 def _turn_number(answer: Answer) -> int:
-    turn = turn_of(answer)
-    return 0 if turn is None else turn.nth
+    return 0 if (turn := turn_of(answer)) is None else turn.nth

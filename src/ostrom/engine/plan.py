@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 from ostrom.agents.base import OutsideSeats, PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.tree import Trees
-from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
@@ -24,7 +23,6 @@ from ostrom.ground.moved import FormerNames
 from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.words import how_many
 from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.models.base import Usage
 
 FEW_UNITS = 24
@@ -89,15 +87,15 @@ class Unit:
 
     def before(self, step: int, number: int) -> tuple[EarlierPlayers, ...]:
         """Return the ``earlier`` players of a fork of this unit that begins at a step and round ``number``."""
-        past = (*self.earlier, EarlierPlayers(step, number, self.players))
-        return tuple(EarlierPlayers(min(one.step, step), min(one.round, number), one.players) for one in past)
+        return tuple(
+            EarlierPlayers(min(one.step, step), min(one.round, number), one.players)
+            for one in (*self.earlier, EarlierPlayers(step, number, self.players))
+        )
 
     def decides(self, player: int, step: int | None = None, number: int = 0) -> int:
         """Return the index in ``seated`` of who decides for a player at a step (or in a round)."""
-        for place, past in enumerate(self.earlier, 1):
-            if number < past.round if step is None else step < past.step:
-                return place * len(self.players) + player
-        return player
+        copied = (number < past.round if step is None else step < past.step for past in self.earlier)
+        return next((place * len(self.players) + player for place, holds in enumerate(copied, 1) if holds), player)
 
     @property
     def streams(self) -> Streams:
@@ -149,19 +147,6 @@ class Varied(Protocol):
     @property
     def traits(self) -> Sequence[str]:
         """Return the names of the columns that depend on the levels."""
-
-
-class ReplayedRows(Protocol):
-    """The rows of a run, as the columns about people need them."""
-
-    journal: Journal
-    run: str
-
-    def played(self) -> Iterator[tuple[Unit, str, str | None]]:
-        """Yield every unit that has begun, with its state and the reason for it."""
-
-    def replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Place, Journaled]]:
-        """The decisions of a unit step by step, its outcome if it has one, and its answers."""
 
 
 class PeopleColumns(Protocol):
@@ -281,8 +266,8 @@ class Plan(FormerNames, ABC, former=FORMER):
             own = {unit: state for unit, state in states.items() if self.unit(unit).kind == "match"}
             far = replace(self.played(own), planned=self.planned - self.preparations)
         more = [f", {n} {how}" for n, how in ((far.skipped, "skipped"), (far.failed, "failed")) if n]
-        now = ", being played" if playing else ""
-        return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}{now}"
+        more += [", being played"] if playing else []
+        return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}"
 
     def use_old_names(self, journal: Journal) -> None:  # most plans have no renamed actions
         """Use the action names of an older journal, if actions have been renamed since."""
@@ -357,8 +342,8 @@ class Plan(FormerNames, ABC, former=FORMER):
         """Return units that no table shows: those of test visits."""
         return ()
 
-    def people_tables(self, rows: ReplayedRows) -> PeopleColumns | None:  # noqa: ARG002
-        """Return the columns that people add to the tables; None for a study without people."""
+    def people_tables(self, rows: Any) -> PeopleColumns | None:  # noqa: ARG002
+        """Return the columns that people add to the tables (``engine.rows.Rows``); None for a study without people."""
         return None
 
 

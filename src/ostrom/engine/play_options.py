@@ -136,16 +136,22 @@ class PlayOptions:
             value = getattr(self, name)
             if declaration.kind is Path and isinstance(value, str):
                 object.__setattr__(self, name, Path(value))
-            elif value is not None:
-                _check(name, value, declaration)
+            elif value is not None and (least := declaration.least) is not None:
+                integer = declaration.kind is int
+                if isinstance(value, bool) or not isinstance(value, int if integer else int | float):
+                    raise UsageError(f"{name}: must be a {'whole ' if integer else ''}number (found {value!r})")
+                if value < least:
+                    raise UsageError(f"{name}: must be at least {least} (found {value!r})")
 
     def check(self) -> None:
         """Refuse options that contradict each other, recorded and new ones together."""
         if self.executor not in EXECUTORS:
             raise UsageError(f"--executor {self.executor}: there is no such executor (allowed: local, ray)")
         if self.executor == "local" and not (self.ray_address is None and self.workers is None):
-            option = "--ray-address" if self.ray_address is not None else "--workers"
-            raise UsageError(f"{option}: needs --executor ray, for the local executor has one process")
+            raise UsageError(
+                f"{'--workers' if self.ray_address is None else '--ray-address'}: needs --executor ray, "
+                "for the local executor has one process"
+            )
         if self.batch_waves is not None and not self.batch:
             raise UsageError("--batch-waves: needs --batch")
 
@@ -168,8 +174,8 @@ class PlayOptions:
     @property
     def bounds(self) -> dict[str, float]:
         """Return the stated limits of the budget, by their names in study files."""
-        bounds = {"usd": self.budget_usd, "calls": self.budget_calls, "tokens": self.budget_tokens}
-        return {name: bound for name, bound in bounds.items() if bound is not None}
+        bounds = ("usd", self.budget_usd), ("calls", self.budget_calls), ("tokens", self.budget_tokens)
+        return {name: bound for name, bound in bounds if bound is not None}
 
     @property
     def on_cluster(self) -> bool:
@@ -179,8 +185,8 @@ class PlayOptions:
     def stated(self) -> dict[str, Any]:
         """Return the options that differ from their defaults."""
         usual = PlayOptions()
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in values.items() if value != getattr(usual, name)}
+        names = (f.name for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name))
+        return {name: getattr(self, name) for name in names}
 
     def for_workers(self) -> PlayOptions:
         """Return the options for the workers of a cluster: retries, the table of prices and the cache."""
@@ -191,14 +197,3 @@ DECLARED: dict[str, Declaration] = {
     f.name: f.metadata["declaration"] for f in fields(PlayOptions) if "declaration" in f.metadata
 }
 """The options of the command line, in order of declaration."""
-
-
-def _check(name: str, value: Any, declaration: Declaration) -> None:
-    """Refuse a value of a wrong type or below its limit."""
-    if declaration.least is None:
-        return
-    integer = declaration.kind is int
-    if isinstance(value, bool) or not isinstance(value, int if integer else int | float):
-        raise UsageError(f"{name}: must be a {'whole ' if integer else ''}number (found {value!r})")
-    if value < declaration.least:
-        raise UsageError(f"{name}: must be at least {declaration.least} (found {value!r})")

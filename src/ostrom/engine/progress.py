@@ -62,7 +62,6 @@ def watch_with(*, signals: bool = True, quiet: bool = False) -> Callable[[Runner
 
 
 def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None:
-    loop = asyncio.get_running_loop()
     pressed = 0
 
     def interrupt() -> None:
@@ -70,10 +69,12 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
         pressed += 1
         if pressed == 1:
             tally = runner.tally
-            notice = f"{tally.in_flight} calls are under way and will be kept (press Ctrl-C again to leave at once)"
-            if tally.batches:
-                notice = f"{batches_in_words(tally.batches)} left at the service, and resuming collects the replies"
-            print_stderr(f"\nstopping: {notice}")
+            print_stderr(
+                f"\nstopping: {batches_in_words(tally.batches)} left at the service, and resuming collects the replies"
+                if tally.batches
+                else f"\nstopping: {tally.in_flight} calls are under way and will be kept "
+                "(press Ctrl-C again to leave at once)"
+            )
             runner.stop("interrupted", interrupted=True)
         elif playing is not None:
             print_stderr("left; the same command goes on and asks again what was under way")
@@ -84,7 +85,7 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # nohup ignores SIGHUP, and that must stay so.
         if name != signal.SIGHUP or signal.getsignal(name) is not signal.SIG_IGN:
-            loop.add_signal_handler(name, interrupt)
+            asyncio.get_running_loop().add_signal_handler(name, interrupt)
 
 
 def _units(tally: Tally) -> str:
@@ -93,30 +94,22 @@ def _units(tally: Tally) -> str:
 
 def describe(tally: Tally, rate: float, left: float | None) -> str:
     """Describe the counters of a run in one line."""
-    parts = [f"{rate:.1f} decisions/s"]
-    if tally.calls:
-        parts.append(f"{(tally.tokens_in + tally.tokens_out) / 1000:.1f}k tokens")
-        parts.append("price unknown" if tally.unpriced else f"${tally.usd:.2f}")
-    if tally.batches:
-        parts.append(f"{batches_in_words(tally.batches)} under way")
-    if tally.in_flight:
-        parts.append(f"{tally.in_flight} in flight")
-    if tally.invalid:
-        parts.append(f"{tally.invalid} unreadable")
-    if tally.retries:
-        parts.append(f"{tally.retries} retries")
-    if tally.refused:
-        parts.append(f"{tally.refused} refused")
-    if tally.failed or tally.skipped:
-        parts.append(f"{tally.failed} failed, {tally.skipped} skipped")
-    if left is not None:
-        parts.append(f"{_duration(left)} left")
     waiting = tally.wait_until - time.monotonic()
-    if waiting > LONG_WAIT:
-        parts.append(f"waiting {waiting:.0f} s: server asked")
-    if tally.trouble is not None:
-        parts.append(f"last try: {tally.trouble[:TROUBLE]}")
-    return " · ".join(parts)
+    parts = (
+        (True, f"{rate:.1f} decisions/s"),
+        (tally.calls, f"{(tally.tokens_in + tally.tokens_out) / 1000:.1f}k tokens"),
+        (tally.calls, "price unknown" if tally.unpriced else f"${tally.usd:.2f}"),
+        (tally.batches, f"{batches_in_words(tally.batches)} under way"),
+        (tally.in_flight, f"{tally.in_flight} in flight"),
+        (tally.invalid, f"{tally.invalid} unreadable"),
+        (tally.retries, f"{tally.retries} retries"),
+        (tally.refused, f"{tally.refused} refused"),
+        (tally.failed or tally.skipped, f"{tally.failed} failed, {tally.skipped} skipped"),
+        (left is not None, f"{_duration(left or 0.0)} left"),
+        (waiting > LONG_WAIT, f"waiting {waiting:.0f} s: server asked"),
+        (tally.trouble is not None, f"last try: {(tally.trouble or '')[:TROUBLE]}"),
+    )
+    return " · ".join(text for holds, text in parts if holds)
 
 
 def decisions_per_match(plan: Plan) -> float | None:
@@ -157,8 +150,7 @@ class _Pace:
         each = min(self.most or math.inf, decisions / ended if ended else math.inf)
         if own <= 0 or math.isinf(each):
             return self.rate, None
-        under_way = max(0.0, decisions - each * ended)
-        return self.rate, (now - self.start) / own * max(0.0, each * missing - under_way)
+        return self.rate, (now - self.start) / own * max(0.0, each * missing - max(0.0, decisions - each * ended))
 
 
 async def _bar(runner: Runner) -> None:
@@ -179,8 +171,9 @@ async def _bar(runner: Runner) -> None:
             while True:
                 await asyncio.sleep(0.2)
                 pace = pace or _Pace(tally, decisions_per_match(runner.plan))
-                text = escape_controls(describe(tally, *pace.tick()))
-                progress.update(task, completed=tally.done + tally.skipped, text=text)
+                progress.update(
+                    task, completed=tally.done + tally.skipped, text=escape_controls(describe(tally, *pace.tick()))
+                )
         finally:
             progress.update(task, completed=tally.done + tally.skipped)
 

@@ -6,9 +6,12 @@ the same study with the same answers gives the same bytes. The rows of most fini
 the calls, which are read from the journal unchanged.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
-from itertools import pairwise, zip_longest
+from heapq import merge
+from itertools import chain, groupby, pairwise, zip_longest
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,15 +89,12 @@ class Rows:
 
     def played(self, match: int | None = None) -> Iterator[tuple[Unit, str, str | None]]:
         """Every unit that has begun, or one of them, with its state."""
-        for unit, end in self._begun(match):
-            yield unit, end.state, end.reason
+        return ((unit, end.state, end.reason) for unit, end in self._begun(match))
 
     def _begun(self, match: int | None = None) -> Iterator[tuple[Unit, UnitRecord]]:
         """Yield every unit that has begun (or one of them) with its record, in order."""
-        if match is None:
-            begun = sorted(self.journal.begun())
-        else:  # one query only: a journal may hold a million answers
-            begun = [match] if self.journal.has_begun(match) else []
+        # For one unit a single query: a journal may hold a million answers.
+        begun = sorted(self.journal.begun()) if match is None else [match] if self.journal.has_begun(match) else []
         hidden = self.plan.hidden
         for end in _merged(self.journal.unit_records(match), begun):
             if end.unit >= len(self.plan):
@@ -107,8 +107,7 @@ class Rows:
 
         With ``stored=False`` all rows are made by replay; with ``rounds``, stored rows without rounds are, too.
         """
-        for unit, end in self._begun(match):
-            yield self._table(unit, end, stored=stored, rounds=rounds)
+        return (self._table(unit, end, stored=stored, rounds=rounds) for unit, end in self._begun(match))
 
     def _is_stored(self, end: UnitRecord) -> bool:
         """Return whether a unit's rows are read from the journal; people may withdraw, so theirs are replayed."""
@@ -120,17 +119,18 @@ class Rows:
             players = {str(player): player for player in range(len(unit.players))}
             named = {str(one[0]) for one in rows.asked} | end.refused.keys()
             settled = (rows.rounds_kept and rows.rounds_kept.settled) or ()
-            agents = {one[2] for one in (*rows.asked, *settled)}
             if (
                 len(rows.players) != len(players)
                 or not named <= players.keys()
-                or not agents <= {*range(len(unit.seated))}
+                or not {one[2] for one in (*rows.asked, *settled)} <= {*range(len(unit.seated))}
             ):
                 raise RunError(f"{self.journal.path}: match {unit.index}: its rows are those of another match")
             # Before 2.0 stored rows had no rounds, and differed for forks and games by a rule.
             if rows.rounds_kept is not None or not (rounds or unit.earlier or not unit.game.has_table):
-                refused = {players[player]: count for player, count in end.refused.items()}
-                return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
+                return UnitTable(
+                    unit, end.state, end.reason, rows, end.scores or (), end.facts,
+                    {players[player]: count for player, count in end.refused.items()}, None,
+                )  # fmt: skip
         self._need_parts(unit)
         if stored and end.play is not None and end.state == "done" and self.people is None:
             return UnitTable(unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None)
@@ -141,17 +141,20 @@ class Rows:
         answers: Mapping[Place, Journaled],
     ) -> UnitTable:  # fmt: skip
         """Return the rows of a replayed unit."""
-        rows, refused = rows_of(unit, steps, outcome, answers), self.journal.refusals(unit.index)
-        scores = outcome.scores if outcome else ()
-        facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
-        return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
+        return UnitTable(
+            unit, end.state, end.reason, rows_of(unit, steps, outcome, answers), outcome.scores if outcome else (),
+            dump(dict(outcome.facts)) if outcome and outcome.facts else None, self.journal.refusals(unit.index),
+            answers,
+        )  # fmt: skip
 
     def _need_parts(self, unit: Unit) -> None:
         """Refuse to replay a unit whose game or mechanism is not installed."""
         for kind, part in (("game", unit.game), ("mechanism", unit.mechanism)):
             if getattr(part, "absent", False):
-                where = f"{self.journal.file(unit.index)}: match {unit.index}"
-                raise RunError(f"{where} cannot be replayed: the package of the {kind} {part.name} is not installed")
+                raise RunError(
+                    f"{self.journal.file(unit.index)}: match {unit.index} cannot be replayed: "
+                    f"the package of the {kind} {part.name} is not installed"
+                )
 
     def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
         """Return the rows of a unit played as arrays, from its moves."""
@@ -166,9 +169,7 @@ class Rows:
 
     def matches(self, match: int | None = None) -> Iterator[Row]:
         """Yield one row for each match and player, with score and course of the match; visits are no matches."""
-        for table in self.tables(match):
-            if table.unit.kind != "visit":
-                yield from self.match_rows(table)
+        return chain.from_iterable(self.match_rows(table) for table in self.tables(match) if table.unit.kind != "visit")
 
     def match_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per player of a match."""
@@ -195,17 +196,16 @@ class Rows:
 
     def decisions(self, match: int | None = None) -> Iterator[Row]:
         """Yield one row for each decision and sub-question, of all matches or of one."""
-        for table in self.tables(match):
-            yield from self.decision_rows(table)
+        return chain.from_iterable(map(self.decision_rows, self.tables(match)))
 
     def tool_calls(self) -> Iterator[Row]:
         """Yield one row for each tool call within a decision: its name, arguments and result."""
         for row in self.decisions():
             if row["kind"] == "tool":
                 call = load(row["answer"])
-                call = call if isinstance(call, dict) else {}
+                facts = call if isinstance(call, dict) else {}
                 place = {name: row[name] for name in ("run", "match", "step", "round", "player", "agent")}
-                yield {**place, **{name: call.get(name) for name in ("tool", "arguments", "result", "failed")}}
+                yield place | {name: facts.get(name) for name in ("tool", "arguments", "result", "failed")}
 
     def decision_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per decision of a match."""
@@ -224,14 +224,12 @@ class Rows:
             row = {**head, "step": step, "round": number, **values}
             if self.people is not None and table.answers is not None:
                 player, part = rows.asked[a][0], rows.asked[a][4]
-                facts = table.answers[step, player, part][0].facts or {}
-                row |= self.people.of_decision(unit, player, facts)
+                row |= self.people.of_decision(unit, player, table.answers[step, player, part][0].facts or {})
             yield row
 
     def rounds(self, match: int | None = None) -> Iterator[Row]:
         """Yield one row for each player and settled round: action and payoff, even if the player was not asked."""
-        for table in self.tables(match, rounds=True):
-            yield from self.round_rows(table)
+        return chain.from_iterable(map(self.round_rows, self.tables(match, rounds=True)))
 
     def round_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per player and round of a match that has ended."""
@@ -241,9 +239,11 @@ class Rows:
             rows.meetings.tolist(), rows.numbers.tolist(), rows.tables.tolist(), rows.codes.tolist(), weights.tolist(),
             strict=True,
         ):  # fmt: skip
-            place = {"meeting": meeting + 1, "round": number, "at_table": None if at < 0 else at + 1}
             every = {**entries[code], "weight": weight}
-            yield {**head, **place, **{name: every[name] for name in self.round_columns}}
+            yield {
+                **head, "meeting": meeting + 1, "round": number, "at_table": None if at < 0 else at + 1,
+                **{name: every[name] for name in self.round_columns},
+            }  # fmt: skip
 
     @cached_property
     def round_columns(self) -> list[str]:
@@ -263,24 +263,23 @@ class Rows:
             return rows, np.asarray(rules.weights(int(places[-1]) + 1))[places]
         players = np.array([entry[0] for entry in rows.settled], dtype=np.int64)[rows.codes]
         order = np.lexsort((rows.numbers, players, rows.meetings))
-        own = np.stack([rows.meetings, players])[:, order]
-        starts = np.flatnonzero((np.diff(own, axis=1, prepend=-1) != 0).any(axis=0))
+        starts = np.flatnonzero(
+            (np.diff(np.stack([rows.meetings, players])[:, order], axis=1, prepend=-1) != 0).any(axis=0)
+        )
         for start, end in pairwise([*starts.tolist(), len(order)]):
             weights[order[start:end]] = rules.weights(end - start)
         return rows, weights
 
     def settled_entries(self, table: UnitTable, rows: RoundRows) -> list[Row]:
         """Return the columns of each distinct entry of a match's rounds: player, seat, agent, action and payoff."""
-        unit = table.unit
-        agents, count = [self._agent(seated) for seated in unit.seated], len(unit.players)
-        entries = []
-        for one in rows.settled:
-            entry = dict(zip(SETTLED, one, strict=True))
-            entries.append({
+        agents, count = [self._agent(seated) for seated in table.unit.seated], len(table.unit.players)
+        return [
+            {
                 **entry, "player": entry["player"] + 1, "seat": entry["seat"] + 1, **agents[entry["agent"]],
                 "copied": entry["agent"] >= count,
-            })  # fmt: skip
-        return entries
+            }
+            for entry in (dict(zip(SETTLED, one, strict=True)) for one in rows.settled)
+        ]  # fmt: skip
 
     def decision_head(self, table: UnitTable) -> Row:
         """Return the columns that all decisions of a match share."""
@@ -289,9 +288,10 @@ class Rows:
     @cached_property
     def decision_columns(self) -> list[str]:
         """Return the columns of decisions after step and round, in order."""
-        agent = [*AGENT, *self._attributes]
-        ruled = RULE_COLUMNS if self.has_rule_games else ()
-        return list(dict.fromkeys(["player", "seat", *agent, *DECIDED, *ruled, *self.plan.round_columns]))
+        of_rules = RULE_COLUMNS if self.has_rule_games else ()
+        return list(
+            dict.fromkeys(["player", "seat", *AGENT, *self._attributes, *DECIDED, *of_rules, *self.plan.round_columns])
+        )
 
     def with_answers(self, table: UnitTable) -> UnitTable:
         """Return the table with its answers, read from the journal if they are too large to be stored with the rows."""
@@ -385,10 +385,7 @@ class Rows:
                     f"settlement: {why}"
                 )
             replayed = self._replayed(unit, end, steps, outcome, answers)
-            if not self._is_stored(end):
-                continue
-            why = self._difference(self._table(unit, end, stored=True), replayed)
-            if why is not None:
+            if self._is_stored(end) and (why := self._difference(self._table(unit, end, stored=True), replayed)):
                 raise ReplayDiffers(
                     f"{self.journal.file(match)}: match {match}{why} ({self.journal.played_by}; "
                     "ostrom check RUN --rows makes its rows anew)"
@@ -409,28 +406,22 @@ class Rows:
             checked += 1
         return checked, len(units)
 
-    @property
-    def unit_tables(self) -> Mapping[str, Callable[[UnitTable], Iterator[Row]]]:
-        """Return the functions that make rows unit by unit, by table."""
-        return {"matches": self.match_rows, "decisions": self.decision_rows, "rounds": self.round_rows}
-
     def _difference(self, stored: UnitTable, replayed: UnitTable) -> str | None:
         """Return the first difference between stored and replayed rows; None if equal up to the last bits."""
         if stored.rows == replayed.rows and stored.refused == replayed.refused:
             return None
-        for name, table in self.unit_tables.items():
-            if name == "rounds" and stored.rows.rounds_kept is None:
-                continue
+        rounds = [] if stored.rows.rounds_kept is None else [self.round_rows]
+        for table in (self.match_rows, self.decision_rows, *rounds):
             for one, other in zip_longest(table(stored), table(replayed)):
                 if one is None or other is None:
                     return ": its rows are fewer or more than those of its replay"
                 for column, value in other.items():
                     if not _alike(one[column], value):
-                        at = f", step {one['step']}" if "step" in one else ""
-                        at = f", round {one['round']}" if "what" in one else at
+                        place = "round" if "what" in one else "step"
+                        at = f", {place} {one[place]}" if place in one else ""
                         return (
-                            f"{at}, player {one['player']}: its rows say {column} {_short(one[column])}, "
-                            f"its replay says {_short(value)}"
+                            f"{at}, player {one['player']}: its rows say {column} {one[column]!r:.60}, "
+                            f"its replay says {value!r:.60}"
                         )
         return None
 
@@ -445,8 +436,7 @@ class Rows:
 
     def planned(self, unit: Unit) -> Iterator[Row]:
         """Yield the columns of the matches table that are known before play: cell, seat and agent."""
-        for player, seated in enumerate(unit.players):
-            yield {**self._head(unit), **self._place(unit, player, seated)}
+        return ({**self._head(unit), **self._place(unit, *seated)} for seated in enumerate(unit.players))
 
     def _place(self, unit: Unit, player: int, seated: Seated) -> Row:
         seat = None if seated.observes else (unit.seat + player) % unit.game.seats
@@ -459,7 +449,16 @@ class Rows:
         }
 
     def _agent(self, seated: Seated) -> Row:
-        return {**_agent(seated), **self._attributes, **seated.config.attributes}
+        config = seated.config
+        values = (
+            seated.name,
+            config.identity,
+            config.called or config.model,
+            config.label if config.strategy is not None else None,
+            config.memory if isinstance(config.memory, str) else dump(config.memory),
+            config.style if config.kind == "model" else None,
+        )
+        return {**dict(zip(AGENT, values, strict=True)), **self._attributes, **config.attributes}
 
     def _head(self, unit: Unit) -> Row:
         return {
@@ -475,33 +474,18 @@ class Rows:
 
 def _alike(one: Any, other: Any) -> bool:
     """Return whether two values are equal up to the last bits of numbers, also inside JSON."""
-    if same(one, other):
-        return True
-    if not (isinstance(one, str) and isinstance(other, str) and one[:1] == other[:1] == "{"):
-        return False
-    try:
-        return same(load(one), load(other))
-    except RunError:
-        return False
-
-
-def _short(value: Any) -> str:
-    return f"{value!r:.60}"
+    are_json = isinstance(one, str) and isinstance(other, str) and one[:1] == other[:1] == "{"
+    with suppress(RunError):
+        return same(one, other) or (are_json and same(load(one), load(other)))
+    return False
 
 
 def _merged(ended: Iterator[UnitRecord], begun: Sequence[int]) -> Iterator[UnitRecord]:
     """Yield the records of ended units, and an ``open`` record for those that have only begun, in order."""
-    rest = iter(begun)
-    waiting = next(rest, None)
-    for end in ended:
-        while waiting is not None and waiting <= end.unit:
-            if waiting < end.unit:
-                yield UnitRecord(waiting, "open")
-            waiting = next(rest, None)
-        yield end
-    while waiting is not None:
-        yield UnitRecord(waiting, "open")
-        waiting = next(rest, None)
+    unit = itemgetter(0)
+    records = merge(ended, (UnitRecord(number, "open") for number in begun), key=unit)
+    # Of two records of a unit that of its end comes first: the merge is stable.
+    return (next(of_unit) for _, of_unit in groupby(records, key=unit))
 
 
 def rows_of(
@@ -513,8 +497,7 @@ def rows_of(
     for step, decisions in enumerate(steps, unit.first):
         for decision in decisions:
             for part in ("", *parts.get((step, decision.player), ())):
-                entry = rest.pop((step, decision.player, part), None)
-                if entry is not None:
+                if (entry := rest.pop((step, decision.player, part), None)) is not None:
                     record.add(step, decision, entry[0], entry[1], part)
     for (_, player, _), (answer, complaints, _) in rest.items():
         record.count(player, answer, complaints)  # within a decision that is not finished
@@ -525,23 +508,7 @@ def rows_of(
 
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:
     """Return the attributes that a study gives its agents, with their values."""
-    levels: dict[str, list[Any]] = {}
-    for config in plan.agents:
-        for name, level in config.attributes.items():
-            levels.setdefault(name, []).append(level)
-    return levels
+    return grouped(pair for config in plan.agents for pair in config.attributes.items())
 
 
 AGENT = ("agent", "agent_id", "model", "strategy", "agent_memory", "agent_style")
-
-
-def _agent(seated: Seated) -> Row:
-    config = seated.config
-    return {
-        "agent": seated.name,
-        "agent_id": config.identity,
-        "model": config.called or config.model,
-        "strategy": config.label if config.strategy is not None else None,
-        "agent_memory": config.memory if isinstance(config.memory, str) else dump(config.memory),
-        "agent_style": config.style if config.kind == "model" else None,
-    }

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.batching.ledger import refuse_batches
-from ostrom.engine.executors.local import Assignment, Executor, LocalExecutor, Session, UnitEnd
+from ostrom.engine.executors.local import Assignment, BatchExecutor, LocalExecutor, Session, UnitEnd
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Spending, Stopped
 from ostrom.engine.journal import Journal
@@ -31,6 +31,9 @@ from ostrom.ground.errors import (
 )
 from ostrom.ground.version import __version__
 from ostrom.models.base import Model
+
+if TYPE_CHECKING:
+    from ostrom.engine.executors.ray import RayExecutor
 
 State = Literal["done", "skipped", "failed"]
 """The final state of a unit; the tally has a counter of each name."""
@@ -93,24 +96,17 @@ class Runner:
         self._unplayed: Counter[str] = Counter()
         """The number of matches that could not be played, by unusable model."""
 
-    def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
+    def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> "LocalExecutor | RayExecutor":
         options = self.options
-        if options.batch:
-            return self._batch_executor(models)
+        if options.batch and options.on_cluster:
+            raise UsageError("--batch: batches are sent from this process, not from a cluster (--executor ray)")
+        if options.batch and self.plan.arrivals is not None:
+            raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
         if not options.on_cluster:
-            return LocalExecutor(models, self.library, options)
+            return (BatchExecutor if options.batch else LocalExecutor)(models, self.library, options)
         from ostrom.engine.executors.ray import RayExecutor
 
         return RayExecutor(self.plan, open_models, self.library, options)
-
-    def _batch_executor(self, models: Mapping[str, Model]) -> Executor:
-        from ostrom.engine.executors.local import BatchExecutor
-
-        if self.options.on_cluster:
-            raise UsageError("--batch: batches are sent from this process, not from a cluster (--executor ray)")
-        if self.plan.arrivals is not None:
-            raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
-        return BatchExecutor(models, self.library, self.options)
 
     def stop(self, why: str, *, interrupted: bool = False) -> None:
         """Stop cleanly: await and journal the calls in flight, start nothing new."""
@@ -157,22 +153,27 @@ class Runner:
                 f"{self._unplayed[model]} matches of {model} could not be played: {why}"
                 for model, why in self._aborted_models.items()
             )
-        if tally.done + tally.skipped >= tally.matches:  # the stop request came after the last match
-            return Result(tally, complete=True)
-        return Result(tally, False, self._why, self._interrupted)
+        # A stop request may come after the last match.
+        complete = tally.done + tally.skipped >= tally.matches
+        return Result(tally, True) if complete else Result(tally, False, self._why, self._interrupted)
 
     def _count_units(self, journal: Journal) -> None:
         """Count the ended matches, money and calls of earlier sessions."""
-        self._states = self._final(journal.states())
+        states = journal.states()
+        self._states = {  # a unit skipped because its preparation failed is tried again with it
+            index: state
+            for index, state in states.items()
+            if state != "skipped" or all(states.get(need) != "failed" for need in self.plan.unit(index).needs)
+        }
         self._begun = journal.begun()
         self._failed_before = {index for index, state in self._states.items() if state == "failed"}
         tally = self.tally
-        tally.done = sum(state == "done" for state in self._states.values())
-        tally.skipped = sum(state == "skipped" for state in self._states.values())
+        ended = Counter(self._states.values())
+        tally.done, tally.skipped = ended["done"], ended["skipped"]
         tally.resumed = tally.done + tally.skipped
         if tally.preparations:
-            ended = ((index, state) for index, state in self._states.items() if state != "failed")
-            tally.prepared.update(s for index, s in ended if self.plan.unit(index).kind == "preparation")
+            final = ((index, state) for index, state in self._states.items() if state != "failed")
+            tally.prepared.update(s for index, s in final if self.plan.unit(index).kind == "preparation")
         count_spent(tally, journal, self.plan, self.options)
 
     def _verify(self, journal: Journal) -> None:
@@ -184,22 +185,13 @@ class Runner:
         for index in done:
             rows.verify(index)
 
-    def _final(self, states: dict[int, str]) -> dict[int, str]:
-        """Return the final states: a unit skipped because its preparation failed is tried again with it."""
-        skipped = [index for index, state in states.items() if state == "skipped"]
-        again = {i for i in skipped if any(states.get(n) == "failed" for n in self.plan.unit(i).needs)}
-        return {index: state for index, state in states.items() if index not in again}
-
     def _waiting(self) -> Iterator[Unit]:
         """Yield units to be played in starting order, never more than the limit."""
-        begun = 0
-        for unit in self.plan.units():
-            if self._states.get(unit.index) in ("done", "skipped"):
-                continue
+        units = (unit for unit in self.plan.units() if self._states.get(unit.index) not in ("done", "skipped"))
+        for begun, unit in enumerate(units):
             if self.options.limit is not None and begun >= self.options.limit:
                 self._why = self._why or f"--limit {self.options.limit} reached"
                 return
-            begun += 1
             yield unit
 
     def _one_by_one(self, journal: Journal) -> Iterator[Unit]:
@@ -296,37 +288,37 @@ class Runner:
 
     async def _conclude(self, unit: Unit, ended: UnitEnd, journal: Journal) -> None:
         """Journal the end of a unit; an error that concerns the run stops all units."""
-        error = ended.error
-        if error is None:
-            self._end(unit, journal, "done", None, ended)
-            await (journal.flush() if journal.backlog > 2000 else asyncio.sleep(0))
-        elif isinstance(error, SkipMatch):
-            self._end(unit, journal, "skipped", str(error), ended)
-            self._tell(unit, f"skipped: {error}")
-        elif isinstance(error, InvalidAnswers):
-            self._failed(unit, journal, ended.steps, str(error))
-        elif isinstance(error, Stopped):
-            return
-        elif isinstance(error, BudgetSpent):
-            self.stop(str(error))
-        elif isinstance(error, ReplayDiffers):
-            self._error = self._error or RunError(f"{journal.path}: {error} ({journal.played_by})")
-            self.stop(str(error))
-        elif isinstance(error, ModelGivenUp):
-            self._failed(unit, journal, ended.steps, self._unplayable(unit) or str(error))
-        elif isinstance(error, ModelError):
-            message = f"{type(error).__name__}: {error}"
-            for model in models_of(unit) & await self.executor.models_to_abort() - self._aborted_models.keys():
-                self._aborted_models[model] = message
-                self.executor.give_up(model, message)
-                self._lost = self._lost or error
-            self._unplayable(unit)
-            self._failed(unit, journal, ended.steps, message)
-        else:
-            self._error = self._error or error
-            self.stop(str(error))
-            if journal.failed:
-                raise error
+        match ended.error:
+            case None:
+                self._end(unit, journal, "done", None, ended)
+                await (journal.flush() if journal.backlog > 2000 else asyncio.sleep(0))
+            case SkipMatch() as error:
+                self._end(unit, journal, "skipped", str(error), ended)
+                self._tell(unit, f"skipped: {error}")
+            case InvalidAnswers() as error:
+                self._failed(unit, journal, ended.steps, str(error))
+            case Stopped():
+                pass
+            case BudgetSpent() as error:
+                self.stop(str(error))
+            case ReplayDiffers() as error:
+                self._error = self._error or RunError(f"{journal.path}: {error} ({journal.played_by})")
+                self.stop(str(error))
+            case ModelGivenUp() as error:
+                self._failed(unit, journal, ended.steps, self._unplayable(unit) or str(error))
+            case ModelError() as error:
+                message = f"{type(error).__name__}: {error}"
+                for model in models_of(unit) & await self.executor.models_to_abort() - self._aborted_models.keys():
+                    self._aborted_models[model] = message
+                    self.executor.give_up(model, message)
+                    self._lost = self._lost or error
+                self._unplayable(unit)
+                self._failed(unit, journal, ended.steps, message)
+            case error:
+                self._error = self._error or error
+                self.stop(str(error))
+                if journal.failed:
+                    raise error
 
     @property
     def _no_model_left(self) -> bool:
@@ -357,8 +349,7 @@ class Runner:
         await journal.flush()
         facts: list[Mapping[str, Any]] = []
         for seat, index in enumerate(unit.needs):
-            outcome = journal.outcome_of(index)
-            if outcome is None or outcome[0] != "done":
+            if (outcome := journal.outcome_of(index)) is None or outcome[0] != "done":
                 how = "has no outcome" if outcome is None else f"{outcome[0]}: {outcome[1]}"
                 raise SkipMatch(f"the preparation of {unit.players[seat].name} at seat {seat + 1} {how}")
             facts.append(outcome[3])
@@ -378,8 +369,9 @@ class Runner:
     def _tell(self, unit: Unit, reason: str) -> None:
         """Keep the first 100 reasons for the summary; all are in the journal."""
         if len(self.tally.failures) < 100:
-            what = "design" if unit.kind == "preparation" else unit.kind
-            self.tally.failures.append(f"{what} {unit.index}: {reason}")
+            self.tally.failures.append(
+                f"{'design' if unit.kind == 'preparation' else unit.kind} {unit.index}: {reason}"
+            )
 
 
 def count_spent(tally: Tally, journal: Journal, plan: Plan, options: PlayOptions) -> None:

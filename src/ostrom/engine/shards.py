@@ -95,8 +95,7 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Shard:
         """The shard that ``3/64`` names."""
-        parts = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)
-        if parts is None:
+        if (parts := re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)) is None:
             raise UsageError(f"--shard {text!r}: must be NUMBER/OF, such as 3/64")
         shard = cls(int(parts[1]), int(parts[2]))
         if not 1 <= shard.number <= shard.of <= MOST_SHARDS:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import fsum
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 import orjson
 
 from ostrom.answers import Answer, Number
-from ostrom.engine.entries import dump
+from ostrom.engine.entries import dump, inflated
 from ostrom.engine.kept_rounds import (
     FLAGS,
     INTEGERS,
@@ -104,17 +104,20 @@ class UnitRows:
         if stored is None:
             return RoundRows(_NONE, _NONE, _NONE, [], _NONE)
         if stored.settled is None or stored.numbers is None:
-            acts = np.array([kind == "act" and not part for _, _, _, kind, part, _ in self.asked], dtype=bool)
-            rows = acts[self.asked_codes]
+            rows = np.array([kind == "act" and not part for *_, kind, part, _ in self.asked], dtype=bool)[
+                self.asked_codes
+            ]
             numbers = self.rounds[rows]
             pairs = self.asked_codes[rows] * len(self.came) + self.came_codes[rows]
             present = np.bincount(pairs, minlength=len(self.asked) * len(self.came)) > 0
             distinct, codes = np.flatnonzero(present), (np.cumsum(present) - 1)[pairs]
-            entries = []
-            for questions, came in zip(*(some.tolist() for some in np.divmod(distinct, len(self.came))), strict=True):
-                player, seat, agent, *_ = self.asked[questions]
-                action, cooperative, payoff, _, _, amount, *_ = self.came[came]
-                entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
+            questions, outcomes = (some.tolist() for some in np.divmod(distinct, len(self.came)))
+            entries = [
+                (player, seat, agent, "chose", action, amount, cooperative, payoff, None)
+                for (player, seat, agent, *_), (action, cooperative, payoff, _, _, amount, *_) in zip(
+                    map(self.asked.__getitem__, questions), map(self.came.__getitem__, outcomes), strict=True
+                )
+            ]
         else:
             numbers, entries, codes = int_array(stored.numbers), stored.settled, int_array(stored.codes or ())
         meetings, tables = (int_array(one) if isinstance(one, list) else np.full(len(codes), one) for one in stored[:2])
@@ -130,15 +133,10 @@ class UnitRows:
         """Return whether all rows are equal; answers and rounds are compared only if both sides have them."""
         if not isinstance(other, UnitRows):
             return NotImplemented
-        numbers = ["steps", "rounds", "asked_codes", "came_codes"]
-        tables = ["asked", "came", "players"]
-        if self.said is not None and other.said is not None:
-            numbers.append("said_codes")
-            tables.append("said")
-        if self.rounds_kept is not None and other.rounds_kept is not None:
-            tables.append("rounds_kept")
+        both = [name for name in ("said", "rounds_kept") if None not in (getattr(self, name), getattr(other, name))]
+        numbers = ["steps", "rounds", "asked_codes", "came_codes", *(["said_codes"] if "said" in both else [])]
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers) and all(
-            repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
+            repr(getattr(self, name)) == repr(getattr(other, name)) for name in ("asked", "came", "players", *both)
         )
 
     def to_bytes(self) -> bytes | None:
@@ -146,21 +144,22 @@ class UnitRows:
         statements = None if self.said is None else as_columns(self.said)
         if statements is not None and len(statements) > ANSWER_BYTES + ANSWER_BYTES_EACH * len(self.steps):
             statements = None
-        codes = [steps_of(self.steps), steps_of(self.rounds), self.asked_codes, self.came_codes]
-        if statements is not None:
-            codes.append(self.said_codes)
-        tables = [as_columns(self.asked), as_columns(self.came), statements or b"null", as_columns(self.players)]
-        if self.rounds_kept is not None:
-            tables.append(self.rounds_kept.dumped())
+        codes = [
+            steps_of(self.steps), steps_of(self.rounds), self.asked_codes, self.came_codes,
+            *([] if statements is None else [self.said_codes]),
+        ]  # fmt: skip
+        tables = [
+            as_columns(self.asked), as_columns(self.came), statements or b"null", as_columns(self.players),
+            *([] if self.rounds_kept is None else [self.rounds_kept.dumped()]),
+        ]  # fmt: skip
         if len(self.steps) <= FEW_ROWS:
             raw = b"[%s,%s]" % (orjson.dumps([numbers.tolist() for numbers in codes]), b",".join(tables))
         else:
             widths, parts = zip(*map(_narrow, codes), strict=True)
             head = b"[%s,%s]" % (orjson.dumps([len(self.steps), *widths]), b",".join(tables))
             raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
-        answers = self.said if statements and self.said else []
-        settled = (self.rounds_kept and self.rounds_kept.settled) or []
-        longest = max(len(table) for table in (self.asked, self.came, answers, self.players, settled))
+        answers, settled = statements and self.said, self.rounds_kept and self.rounds_kept.settled
+        longest = max(len(table or ()) for table in (self.asked, self.came, answers, self.players, settled))
         return _packed(raw) if len(raw) <= MOST_BYTES and longest <= MOST_PLAYERS else None
 
     @classmethod
@@ -173,10 +172,7 @@ class UnitRows:
 
     @classmethod
     def _read(cls, content: bytes) -> UnitRows:
-        reader = zlib.decompressobj()
-        raw = reader.decompress(content, MOST_BYTES)
-        if not reader.eof:
-            raise ValueError(f"they are cut off or have more than {MOST_BYTES:,} bytes")
+        raw = inflated(content, MOST_BYTES, "they are cut off or have")
         if raw[:1] == b"[":
             numbers, *tables = orjson.loads(raw)
             codes = [np.array(some or _NONE) for some in numbers]
@@ -193,10 +189,10 @@ class UnitRows:
         if any(some.dtype != np.int64 or some.shape != (count,) for some in codes):
             raise ValueError("they are not complete")
         # One extra row of outcomes stands for "no outcome".
-        most = [min(rows, MOST_PLAYERS) for rows in (count, count + 1, count, MOST_PLAYERS)]
+        bounds = (QUESTIONS, count), (OUTCOMES, count + 1), (ANSWERS, count), (PLAYERS, MOST_PLAYERS)
         questions, came, answers, players = (
-            None if table is None else from_columns(table, names, bound)
-            for table, names, bound in zip(tables[:4], (QUESTIONS, OUTCOMES, ANSWERS, PLAYERS), most, strict=True)
+            None if table is None else from_columns(table, names, min(most, MOST_PLAYERS))
+            for table, (names, most) in zip(tables[:4], bounds, strict=True)
         )
         if questions is None or came is None or players is None or len(codes) != 4 + (answers is not None):
             raise ValueError("they are not complete")
@@ -213,15 +209,12 @@ class UnitRows:
         """Return the rows with answers from the journal."""
         if self.said is not None:
             return self
-        statements = []
-        for step, code in zip(self.steps.tolist(), self.asked_codes.tolist(), strict=True):
-            player, seat, _, kind, part, _ = self.asked[code]
-            answer, complaints, _ = answers[step, player, part]
-            statements.append(said_of(unit.game, seat, answer, complaints, act=kind == "act" and not part))
-        return UnitRows(
-            self.steps, self.rounds, self.asked, self.asked_codes, statements, np.arange(len(statements)), self.came,
-            self.came_codes, self.players, self.rounds_kept,
-        )  # fmt: skip
+        questions = map(self.asked.__getitem__, self.asked_codes.tolist())
+        statements = [
+            said_of(unit.game, seat, *answers[step, player, part][:2], act=kind == "act" and not part)
+            for step, (player, seat, _, kind, part, _) in zip(self.steps.tolist(), questions, strict=True)
+        ]
+        return replace(self, said=statements, said_codes=np.arange(len(statements)))
 
 
 def _narrow(codes: Codes) -> tuple[int, bytes]:
@@ -324,15 +317,15 @@ class RowRecorder:
         steps, numbers, question_codes, answer_codes, bouts, _ = (
             zip(*self._rows, strict=True) if self._rows else ((),) * 6
         )
-        places = zip(bouts, numbers, map([one[0] for one in questions].__getitem__, question_codes), strict=True)
-        results = map(played.get, places)
+        deciders = map([one[0] for one in questions].__getitem__, question_codes)
+        results = map(played.get, zip(bouts, numbers, deciders, strict=True))
         came = (
             self._moved(questions, results, played) if self._ruled else self._acted(questions, question_codes, results)
         )
-        players = self._players(rounds if ended else (), zip(question_codes, answer_codes, strict=True))
         return UnitRows(
             int_array(steps), int_array(numbers), questions, int_array(question_codes), None if self._long else answers,
-            int_array(answer_codes), *came, players,
+            int_array(answer_codes), *came,
+            self._players(rounds if ended else (), zip(question_codes, answer_codes, strict=True)),
             rounds_to_keep(self.unit, rounds, questions, self._rows) if ended else None,
         )  # fmt: skip
 
@@ -347,8 +340,7 @@ class RowRecorder:
                 numbers.append(0)
                 continue
             key = (code, round_.actions, round_.payoffs, round_.expected, round_.players)
-            number = cache.get(key)
-            if number is None:
+            if (number := cache.get(key)) is None:
                 player, seat = questions[code][:2]
                 number = cache[key] = came.setdefault(_acted(game, seat, player, round_), len(came))
             numbers.append(number)
@@ -366,9 +358,9 @@ class RowRecorder:
                 numbers.append(0)
                 continue
             player, seat = questions[code][:2]
-            paid, closes = last[number, player] == step, closing[number] == (step, player)
-            facts = _round_facts(played.get((0, number, player))) if closes else None
-            numbers.append(came.setdefault(_moved(game, seat, player, round_, move, paid=paid, facts=facts), len(came)))
+            facts = _round_facts(played.get((0, number, player))) if closing[number] == (step, player) else None
+            outcome = _moved(game, seat, player, round_, move, paid=last[number, player] == step, facts=facts)
+            numbers.append(came.setdefault(outcome, len(came)))
         return list(came), int_array(numbers)
 
     def _players(self, rounds: Sequence[Round], answers: Iterable[tuple[int, int]]) -> list[tuple[Any, ...]]:
@@ -390,8 +382,7 @@ class RowRecorder:
             done = Counter((r.players or everybody, 0, r.actions) for r in rounds)
         for (players, first, actions), times in done.items():
             for seat, (action, player) in enumerate(zip(actions, players, strict=False), first):
-                cooperates = game.cooperates(seat, action)
-                if cooperates is not None:
+                if (cooperates := game.cooperates(seat, action)) is not None:
                     acts[player][cooperates] += times
         number = len({r.number for r in rounds if not r.unplayed})
         expected = _expected(rounds)
@@ -448,21 +439,23 @@ def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool
 def _acted(game: Game, seat: int, player: int, round_: Round) -> tuple[Any, ...]:
     """Return the outcome of an action in a game with a payoff table, in the order of ``OUTCOMES``."""
     at = round_.players.index(player) if round_.players else seat
-    action = cooperative = None
-    if round_.actions:
-        action = game.actions[seat][round_.actions[at]]
-        cooperative = game.cooperates(seat, round_.actions[at])
-    expected = None if round_.expected is None else round_.expected[at]
-    return (action, cooperative, round_.payoffs[at], expected, *NOTHING_CAME[4:])
+    action = round_.actions[at] if round_.actions else None
+    return (
+        None if action is None else game.actions[seat][action],
+        None if action is None else game.cooperates(seat, action),
+        round_.payoffs[at],
+        None if round_.expected is None else round_.expected[at],
+        *NOTHING_CAME[4:],
+    )
 
 
 def _move(game: Game, decision: Decision, answer: Answer) -> tuple[Any, ...]:
     """Return the facts of a move in a game by a rule that are known when it is made."""
     view, form = decision.view, decision.form
     stage = view.facts["stage"]
-    bounds = (float(form.low), float(form.high)) if isinstance(form, Number) else (None, None)
     theory = None if game.theory is None else game.theory(view.seat, stage, view.facts)
-    return answer.value, stage, len(view.facts["moves"]), theory, *bounds
+    bounds = (float(form.low), float(form.high)) if isinstance(form, Number) else (None, None)
+    return (answer.value, stage, len(view.facts["moves"]), theory, *bounds)
 
 
 def _moved(
@@ -484,7 +477,7 @@ def _moved(
         payoff = round_.payoffs[round_.players.index(player) if round_.players else seat]
     theory_value = None if theory is None or isinstance(theory, str) else float(theory)
     as_theory = None if theory is None or value is None else theory == value
-    return action, cooperative, payoff, None, stage, amount, least, most, theory_value, as_theory, facts
+    return (action, cooperative, payoff, None, stage, amount, least, most, theory_value, as_theory, facts)
 
 
 def _last_moves(
@@ -492,10 +485,9 @@ def _last_moves(
 ) -> tuple[dict[tuple[int, int], int], dict[int, tuple[int, int]]]:
     """Return the step of each player's last move by round, and each round's last step with its last player."""
     moves = {(number, questions[code][0]): step for step, number, code, _, bout, _ in rows if bout is not None}
-    closing: dict[int, tuple[int, int]] = {}
-    for (number, player), step in moves.items():
-        closing[number] = max(closing.get(number, (-1, -1)), (step, player))
-    return moves, closing
+    # In order of step and player: the last entry of a round stays.
+    last = sorted((step, player, number) for (number, player), step in moves.items())
+    return moves, {number: (step, player) for step, player, number in last}
 
 
 def _round_facts(round_: Round | None) -> str | None:

@@ -74,10 +74,12 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
     name = name.removesuffix(_variant(name, settings))
     factory, argument = _factory(name)
     parameters = inspect.signature(factory).parameters
-    unknown = [key for key in settings if key not in parameters]
-    if unknown:
-        allowed = sorted(key for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY)
-        raise StudyError(f"{name.partition('/')[0]} models have no such setting", actual=unknown[0], allowed=allowed)
+    if unknown := [key for key in settings if key not in parameters]:
+        raise StudyError(
+            f"{name.partition('/')[0]} models have no such setting",
+            actual=unknown[0],
+            allowed=sorted(key for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY),
+        )
     check_values(settings)
     check_settings(name, settings)
     return factory, argument
@@ -110,8 +112,7 @@ def _variants(name: str) -> tuple[str, ...]:
     provider = name.partition("/")[0]
     if name.startswith(URL_SCHEMES) or (provider not in PROVIDERS and provider not in STARTED):
         return ()
-    variants: tuple[str, ...] = getattr(_home(_factory(name)[0]), "VARIANTS", ())
-    return variants
+    return tuple(getattr(_home(_factory(name)[0]), "VARIANTS", ()))
 
 
 def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
@@ -124,8 +125,8 @@ def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
     home = _home(factory)
     if (check := getattr(home, "check", None)) is not None:
         check(argument)
-    read_abilities: Callable[..., Abilities] | None = getattr(home, "abilities", None)
-    return None if read_abilities is None else read_abilities(name, settings)
+    read_abilities: Callable[..., Abilities | None] = getattr(home, "abilities", lambda *_: None)
+    return read_abilities(name, settings)
 
 
 def _home(factory: Callable[..., Model]) -> ModuleType | None:
@@ -177,8 +178,6 @@ def model_names() -> list[str]:
     from ostrom.models.embedded.weights import WEIGHTS
     from ostrom.models.services import SERVICES
 
-    special = {"embedded", "inspect", "outside", "python", "scripted"}
-    names = {f"{name}/<model>" for name in {*PROVIDERS.names(), *SERVICES} - special}
-    names |= {f"embedded/{name}" for name in WEIGHTS}
-    names |= {"embedded//path/to/model.gguf", "inspect/<provider>/<model>", "http://host:port/v1#<model>"}
-    return sorted(names)
+    of_any = {*PROVIDERS.names(), *SERVICES} - {"embedded", "inspect", "outside", "python", "scripted"}
+    names = {*(f"{name}/<model>" for name in of_any), *(f"embedded/{name}" for name in WEIGHTS)}
+    return sorted(names | {"embedded//path/to/model.gguf", "inspect/<provider>/<model>", "http://host:port/v1#<model>"})

@@ -98,6 +98,24 @@ def arguments_of(text: str) -> dict[str, Any] | None:
     return parsed if isinstance(parsed, dict) else None
 
 
+def put_params(
+    body: dict[str, Any], params: Mapping[str, Any], words: Mapping[str, str], allowed: Iterable[str]
+) -> None:
+    """Put parameters of a call into a body, under the server's words for them; ``extra`` is added unchanged."""
+    for name, value in params.items():
+        if name in words:
+            body[words[name]] = value
+        elif name == "extra":
+            body.update(value)
+        else:
+            raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(allowed)})")
+
+
+def as_list(texts: str | Iterable[str]) -> list[str]:
+    """Return one text, or several, as a list."""
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
 def refuse_beyond(abilities: Abilities, request: Request, who: str) -> None:
     """Raise RequestRefused if the request needs an ability that the model does not have.
 
@@ -109,11 +127,10 @@ def refuse_beyond(abilities: Abilities, request: Request, who: str) -> None:
     """
     constraint = request.constraint
     if constraint is not None:
-        if constraint.choices is not None:
-            if not abilities.choices:
-                raise RequestRefused(f"{who} is not known to keep to given choices (ability 'choices')")
-            if not constraint.choices:
-                raise RequestRefused(f"{who}: an empty list of choices has no answer")
+        if constraint.choices is not None and not abilities.choices:
+            raise RequestRefused(f"{who} is not known to keep to given choices (ability 'choices')")
+        if constraint.choices is not None and not constraint.choices:
+            raise RequestRefused(f"{who}: an empty list of choices has no answer")
         if constraint.schema is not None and not abilities.schema:
             raise RequestRefused(f"{who} is not known to keep to a JSON schema (ability 'schema')")
     if request.top_logprobs and not abilities.logprobs:

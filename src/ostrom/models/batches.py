@@ -105,15 +105,16 @@ class BatchLimits:
 class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
     """The batch endpoint of a model's service: JSON exchanges, listings, and results line by line."""
 
-    transport: Transport
-    encode: Callable[[Request], bytes]
-    """Encodes the body of one request. Raises a ModelError."""
     limits: BatchLimits
     root: str
     """The path at which batches are listed and created."""
     after: str
     """The query parameter that names the last batch seen."""
-    who: str
+
+    def __init__(self, transport: Transport, encode: Callable[[Request], bytes]) -> None:
+        self.transport, self.who = transport, transport.who
+        self.encode = encode
+        """Encodes the body of one request. Raises a ModelError."""
 
     @abstractmethod
     def read(self, line: ResultLine, request: Request) -> Reply:
@@ -142,8 +143,9 @@ class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
     async def json(self, method: str, path: str, body: Any = None, kind: str | None = None) -> dict[str, Any]:
         """One exchange of JSON objects; ``kind`` is the content type of a body that is not JSON."""
         payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
-        more_time = len(payload) / BYTES_A_SECOND
-        response = await self.transport.exchange(Route(method, path, kind), payload, more_time=more_time)
+        response = await self.transport.exchange(
+            Route(method, path, kind), payload, more_time=len(payload) / BYTES_A_SECOND
+        )
         # Errors are journaled and shown, so keys that a service repeats are removed.
         document = json_or_none(self.transport.redactor.clean(response.body.decode("utf-8", "replace")))
         if not isinstance(document, dict):
@@ -182,13 +184,13 @@ class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
 
     async def lines(self, path: str, requests: int | None) -> list[dict[str, Any]]:
         """Return the JSON objects in a result file; other content is left out."""
-        more_time = (10_000 if requests is None else requests) / RESULTS_A_SECOND
         response = await self.transport.exchange(
-            Route("GET", path), largest=largest_results(requests), more_time=more_time
+            Route("GET", path),
+            largest=largest_results(requests),
+            more_time=(10_000 if requests is None else requests) / RESULTS_A_SECOND,
         )
         documents = []
-        for text in response.body.split(b"\n"):
-            document = json_or_none(text)
+        for document in map(json_or_none, response.body.split(b"\n")):
             if isinstance(document, dict) and isinstance(document.get("custom_id"), str):
                 documents.append(document)
                 if requests is not None and len(documents) > 2 * requests + SPARE_LINES:
@@ -224,8 +226,7 @@ def count(value: object) -> int | None:
 
 def identifier(document: Mapping[str, Any], who: str) -> str:
     """Return the identifier of a batch or file; it becomes part of a path, so other characters are refused."""
-    id_ = document.get("id")
-    if not isinstance(id_, str) or not is_identifier(id_):
+    if not isinstance(id_ := document.get("id"), str) or not is_identifier(id_):
         raise MalformedReply(f"{who} sent no usable identifier")
     return id_
 

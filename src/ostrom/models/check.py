@@ -7,6 +7,7 @@ For your own client::
 
 import asyncio
 import math
+import os
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +17,7 @@ import orjson
 from ostrom.ground.errors import ModelError, OstromError, RequestRefused
 from ostrom.models import open_model
 from ostrom.models.base import Constraint, Message, Model, Reply, Request, ToolSpec
+from ostrom.models.failures import json_or_none
 from ostrom.models.pending_call import PreparesCalls
 from ostrom.models.redaction import redact
 
@@ -40,8 +42,7 @@ async def check_model(model: str | Model, *, concurrent: int = 4, close: bool = 
     """
     model = open_model(model) if isinstance(model, str) else model
     passed = []
-    checks = [_one_call, _stages, _description, _abilities, _concurrency, _usage]
-    for check in checks:
+    for check in [_one_call, _stages, _description, _abilities, _concurrency, _usage]:
         await check(model, concurrent)
         passed.append(check.__name__.strip("_"))
     if close:
@@ -119,34 +120,24 @@ async def _description(model: Model, _: int) -> None:
         written = orjson.dumps(model.describe()).decode()
     except TypeError as error:
         raise ModelCheckFailed(f"{model.name}: describe() is not plain data ({error})") from None
-    import os
-
-    names = [name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
     description = written + repr(model)
-    for name in names:
-        secret = os.environ[name]
-        _must(len(secret) < 8 or secret not in description, model, f"describe() or repr() shows the value of {name}")
+    for name, secret in os.environ.items():
+        hidden = not name.endswith(("_KEY", "_TOKEN", "_SECRET")) or len(secret) < 8 or secret not in description
+        _must(hidden, model, f"describe() or repr() shows the value of {name}")
     _must(redact(description, ()) == description, model, "describe() or repr() shows something that looks like a key")
     _must(model.describe() == model.describe(), model, "describe() changes from call to call")
 
 
 async def _abilities(model: Model, _: int) -> None:
-    can = model.abilities
-    constrained = _request(QUESTION, constraint=Constraint(choices=CHOICES))
-    in_schema = _request("Name a number from 1 to 9, as JSON.", 200, constraint=Constraint(schema=SCHEMA))
-    with_odds = _request(QUESTION, top_logprobs=2)
-    begun = Request((Message("user", QUESTION), Message("assistant", "I choose [")), {"max_tokens": 4})
-    for able, name, request in (
-        (can.choices, "choices", constrained),
-        (can.schema, "schema", in_schema),
-        (can.logprobs, "logprobs", with_odds),
-        (can.prefill, "prefill", begun),
-    ):
-        if able:
-            await _able(model, name, request)
-        else:
-            await _refuses(model, name, request)
-    if can.deterministic:
+    requests = {
+        "choices": _request(QUESTION, constraint=Constraint(choices=CHOICES)),
+        "schema": _request("Name a number from 1 to 9, as JSON.", 200, constraint=Constraint(schema=SCHEMA)),
+        "logprobs": _request(QUESTION, top_logprobs=2),
+        "prefill": Request((Message("user", QUESTION), Message("assistant", "I choose [")), {"max_tokens": 4}),
+    }
+    for name, request in requests.items():
+        await (_able if getattr(model.abilities, name) else _refuses)(model, name, request)
+    if model.abilities.deterministic:
         again = Request((Message("user", QUESTION),), {"max_tokens": 8, "temperature": 1.0, "seed": 7})
         first, second = await model.complete(again), await model.complete(again)
         _must(first.text == second.text, model, "claims to be deterministic, but one seed gave two replies")
@@ -157,23 +148,21 @@ async def _able(model: Model, name: str, request: Request) -> None:
         reply = await model.complete(request)
     except RequestRefused as error:
         raise ModelCheckFailed(f"{model.name}: claims the ability {name!r} but refuses it: {error}") from None
-    if name == "choices":
-        _must(reply.text in CHOICES, model, f"was held to {CHOICES} and wrote {reply.text[:40]!r}")
-    elif name == "schema":
-        try:
-            parsed = orjson.loads(reply.text)
-            number = parsed["number"] if isinstance(parsed, dict) and len(parsed) == 1 else None
+    match name:
+        case "choices":
+            _must(reply.text in CHOICES, model, f"was held to {CHOICES} and wrote {reply.text[:40]!r}")
+        case "schema":
+            parsed = json_or_none(reply.text)
+            number = parsed.get("number") if isinstance(parsed, dict) and len(parsed) == 1 else None
             good = type(number) is int and 1 <= number <= 9
-        except (orjson.JSONDecodeError, KeyError):
-            good = False
-        _must(good, model, f"was held to a JSON schema and wrote {reply.text[:40]!r}")
-    elif name == "logprobs":
-        odds = reply.logprobs
-        _must(bool(odds), model, "gave no log-probabilities")
-        total = math.fsum(math.exp(value) for value in (odds or {}).values())
-        _must(total <= 1.001, model, f"gave probabilities that sum to {total:.3f}")
-    elif name == "prefill":
-        _must(not reply.text.startswith("I choose ["), model, "repeats the beginning that it was given")
+            _must(good, model, f"was held to a JSON schema and wrote {reply.text[:40]!r}")
+        case "logprobs":
+            odds = reply.logprobs or {}
+            _must(bool(odds), model, "gave no log-probabilities")
+            total = math.fsum(map(math.exp, odds.values()))
+            _must(total <= 1.001, model, f"gave probabilities that sum to {total:.3f}")
+        case "prefill":
+            _must(not reply.text.startswith("I choose ["), model, "repeats the beginning that it was given")
 
 
 async def _refuses(model: Model, name: str, request: Request) -> None:
@@ -192,8 +181,7 @@ async def _concurrency(model: Model, concurrent: int) -> None:
     if model.abilities.choices:
         labels = [(f"[B{n}]", f"[C{n}]") for n in range(concurrent)]
         requests = [_request(f"Choose {a} or {b}.", constraint=Constraint(choices=(a, b))) for a, b in labels]
-        replies = await asyncio.gather(*map(model.complete, requests))
-        for reply, allowed in zip(replies, labels, strict=True):
+        for reply, allowed in zip(await asyncio.gather(*map(model.complete, requests)), labels, strict=True):
             _must(reply.text in allowed, model, f"mixes up concurrent calls: {reply.text!r} is not in {allowed}")
 
 

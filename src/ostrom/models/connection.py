@@ -18,7 +18,7 @@ from functools import cached_property
 from ipaddress import ip_address, ip_network
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from ostrom.ground.errors import UsageError
@@ -58,11 +58,6 @@ _HANDSHAKE = {
 }
 
 
-def client_context() -> ssl.SSLContext:
-    """Return a TLS context with the system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
-    return ssl.create_default_context()
-
-
 def check_trust() -> None:
     """Refuse a missing certificate file: OpenSSL would silently trust no server."""
     file, folders = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
@@ -88,25 +83,15 @@ HEAD_START = 0.25
 """Seconds after which the next address is tried in parallel."""
 
 
-class Abortable(asyncio.BufferedProtocol):
-    """A protocol whose connection can be closed at once."""
-
-    def abort(self) -> None:
-        """Close the connection."""
-        raise NotImplementedError
-
-
-P = TypeVar("P", bound=Abortable)
-
-
-async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext | None) -> P:
+async def dial(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
     """Connect to the first address of a host that answers. Raises the OSError of the first address."""
     loop = asyncio.get_running_loop()
 
-    async def attempt(address: str) -> P:
-        name = None if tls is None else host
+    async def attempt(address: str) -> Connection:
         try:
-            _, connected = await loop.create_connection(make, address, port, ssl=tls, server_hostname=name)
+            _, connected = await loop.create_connection(
+                Connection, address, port, ssl=tls, server_hostname=None if tls is None else host
+            )
         except ConnectionResetError as error:
             if tls is None or str(error):
                 raise
@@ -117,17 +102,17 @@ async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext 
     if is_address(host):
         return await attempt(host)
     waiting = deque(_in_turn(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
-    trying: set[asyncio.Task[P]] = set()
+    trying: set[asyncio.Task[Connection]] = set()
     failed: list[BaseException] = []
     try:
         while waiting or trying:
             if waiting:
                 trying.add(asyncio.create_task(attempt(waiting.popleft())))
-            retry = HEAD_START if waiting else None
-            done, trying = await asyncio.wait(trying, timeout=retry, return_when=asyncio.FIRST_COMPLETED)
+            done, trying = await asyncio.wait(
+                trying, timeout=HEAD_START if waiting else None, return_when=asyncio.FIRST_COMPLETED
+            )
             failed += [error for task in done if (error := task.exception()) is not None]
-            connected = [task for task in done if task.exception() is None]
-            if connected:
+            if connected := [task for task in done if task.exception() is None]:
                 trying.update(connected[1:])
                 return connected[0].result()
         raise failed[0]
@@ -152,12 +137,13 @@ def is_address(host: str) -> bool:
 
 def _in_turn(addresses: Iterable[tuple[Any, ...]]) -> list[str]:
     """Return the addresses with alternating families, starting with the resolver's first."""
-    families = grouped((family, str(address[0])) for family, *_, address in addresses)
-    mixed = chain.from_iterable(zip_longest(*families.values()))
-    return list(dict.fromkeys(address for address in mixed if address is not None))
+    mixed = chain.from_iterable(
+        zip_longest(*grouped((family, str(address[0])) for family, *_, address in addresses).values())
+    )
+    return list(dict.fromkeys(filter(None, mixed)))
 
 
-def _abort(task: asyncio.Task[P]) -> None:
+def _abort(task: asyncio.Task[Connection]) -> None:
     """Close a connection that came too late."""
     with suppress(asyncio.CancelledError, OSError):
         task.result().abort()
@@ -215,14 +201,10 @@ class Proxy(NamedTuple):
 
 def _first_set(*names: str) -> tuple[str, str]:
     """Return name and value of the first variable that is set; lower case first, then upper case."""
-    for name in names:
-        for variable in (name, name.upper()):
-            # Under CGI a client can set HTTP_PROXY by sending a header "Proxy".
-            if variable == "HTTP_PROXY" and "REQUEST_METHOD" in os.environ:
-                continue
-            if variable in os.environ:
-                return variable, os.environ[variable].strip()
-    return "", ""
+    # Under CGI a client can set HTTP_PROXY by sending a header "Proxy".
+    foreign = "HTTP_PROXY" if "REQUEST_METHOD" in os.environ else ""
+    either = (variable for name in names for variable in (name, name.upper()) if variable != foreign)
+    return next(((name, os.environ[name].strip()) for name in either if name in os.environ), ("", ""))
 
 
 def _is_exempt(target: SplitResult) -> bool:
@@ -245,18 +227,14 @@ def _matches(entry: str, host: str, port: int, variable: str) -> bool:
     if is_address(entry):
         return is_address(host) and ip_address(host) == ip_address(entry)
     name, colon, number = entry.rpartition(":")
-    if colon:
-        if not number.isdigit():
-            if not entry.startswith("["):
-                raise UsageError(f"{variable}: {entry!r} is not host:port")
-            name, number = entry, str(port)
-        if int(number) != port:
-            return False
-        entry = name
-    entry = entry.strip("[]").removeprefix("*").strip(".")
-    if is_address(entry):
-        return is_address(host) and ip_address(host) == ip_address(entry)
-    return bool(entry) and (host == entry or host.endswith(f".{entry}"))
+    if colon and not number.isdigit() and not entry.startswith("["):
+        raise UsageError(f"{variable}: {entry!r} is not host:port")
+    if colon and number.isdigit() and int(number) != port:
+        return False
+    name = (name if colon and number.isdigit() else entry).strip("[]").removeprefix("*").strip(".")
+    if is_address(name):
+        return is_address(host) and ip_address(host) == ip_address(name)
+    return bool(name) and (host == name or host.endswith(f".{name}"))
 
 
 class ServerClosed(Exception):
@@ -310,8 +288,7 @@ class Address:
     def _head_of(self, method: str, path: str, kind: str | None = None) -> bytes:
         lines = self._lines
         if kind is not None:
-            lines = [line for line in lines if not line.startswith("Content-Type:")]
-            lines = [*lines, f"Content-Type: {kind}"]
+            lines = [*(line for line in lines if not line.startswith("Content-Type:")), f"Content-Type: {kind}"]
         return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "Content-Length: "]).encode("latin-1")
 
     def request(self, body: bytes, route: Route | None = None) -> bytes:
@@ -326,8 +303,8 @@ class Address:
         """Open a connection. Raises OSError (also for TLS), ServerClosed, ResponseCut, InvalidResponse."""
         proxy = self.proxy
         if proxy is None:
-            return await dial(Connection, self.host, self.port, self._tls if self.secure else None)
-        connection = await dial(Connection, proxy.host, proxy.port, self._tls if proxy.secure else None)
+            return await dial(self.host, self.port, self._tls if self.secure else None)
+        connection = await dial(proxy.host, proxy.port, self._tls if proxy.secure else None)
         if self.secure:
             await self._tunnel(connection, proxy)
         return connection
@@ -347,7 +324,8 @@ class Address:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        return client_context()
+        """A TLS context with the system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+        return ssl.create_default_context()
 
 
 BUFFER = 1 << 15
@@ -356,7 +334,7 @@ Take = Callable[["Response | Exception"], None]
 """Called with the result of an exchange: a response, ServerClosed, ResponseCut, InvalidResponse or OSError."""
 
 
-class Connection(Abortable):
+class Connection(asyncio.BufferedProtocol):
     """A connection with one exchange at a time."""
 
     def __init__(self) -> None:
@@ -383,8 +361,7 @@ class Connection(Abortable):
         self._reader = ResponseReader(tunnel=True)
         answer: asyncio.Future[Response | Exception] = self._loop.create_future()
         self.exchange(request, lambda outcome: None if answer.done() else answer.set_result(outcome))
-        outcome = await answer
-        if isinstance(outcome, Exception):
+        if isinstance(outcome := await answer, Exception):
             raise outcome
         if outcome.status < 300 and not outcome.keep:
             raise InvalidResponse("it sent more than the headers that open a tunnel")
@@ -431,9 +408,9 @@ class Connection(Abortable):
             response = self._reader.feed(bytes(self._buffer[:nbytes]))
         except InvalidResponse as error:
             self.fail(error)
-            return
-        if response is not None:
-            self._done(response)
+        else:
+            if response is not None:
+                self._done(response)
 
     def eof_received(self) -> None:
         """Do nothing: ``connection_lost`` follows."""
@@ -443,17 +420,16 @@ class Connection(Abortable):
         self.usable = False
         if self._take is None:
             return
+        lost = exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else ServerClosed()
         try:
             response = self._reader.end() if exc is None else None
         except InvalidResponse as error:
             self.fail(error)
-            return
-        if response is not None:
-            self._done(response)
-        elif self._reader.begun:
-            self.fail(ResponseCut())
         else:
-            self.fail(exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else ServerClosed())
+            if response is not None:
+                self._done(response)
+            else:
+                self.fail(ResponseCut() if self._reader.begun else lost)
 
     def _done(self, response: Response) -> None:
         take, self._take = self._take, None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ostrom.ground.errors import StudyError
-from ostrom.models.asking import at_least_one, positive
+from ostrom.models.asking import as_list, at_least_one, positive
 from ostrom.models.base import Abilities
 from ostrom.models.services import checked_url
 
@@ -84,15 +84,10 @@ DIALECTS: dict[str, Dialect] = {
 def abilities_of(dialect: Dialect, wanted: Iterable[str] | None, *, who: str) -> Abilities:
     """Return the abilities of a client: the dialect's, or exactly those ``wanted``."""
     if wanted is None:
-        names = dialect.claims
-    else:
-        names = frozenset([wanted] if isinstance(wanted, str) else wanted)
-        forms = dialect.forms()
-        for name in sorted(names):
-            if not forms.get(name):
-                raise StudyError(
-                    f"{who} has no words for this", key="abilities", actual=name, allowed=[n for n in forms if forms[n]]
-                )
+        return Abilities(**dict.fromkeys(dialect.claims, True))
+    names, allowed = set(as_list(wanted)), [name for name, holds in dialect.forms().items() if holds]
+    if unknown := sorted(names.difference(allowed)):
+        raise StudyError(f"{who} has no words for this", key="abilities", actual=unknown[0], allowed=allowed)
     return Abilities(**dict.fromkeys(names, True))
 
 
@@ -124,7 +119,6 @@ def _replicas(name: str, value: Any) -> None:
 
 
 def _dialect(name: str, value: Any) -> None:
-    from ostrom.models.dialects import DIALECTS
 
     if value not in DIALECTS:
         raise StudyError("unknown dialect", key=name, actual=value, allowed=sorted(DIALECTS))

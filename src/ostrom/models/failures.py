@@ -72,46 +72,46 @@ def from_document(
     retry_after: float | None = None,
 ) -> ModelError:
     """Return the error for a status and its JSON; ``body`` is used if that is no object."""
-    message = one_line(message_in(document, body), secrets)
-    return make(status, who, message, code=_code(document), retry_after=retry_after)
+    return make(
+        status, who, one_line(message_in(document, body), secrets), code=_code(document), retry_after=retry_after
+    )
 
 
 def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -> ModelError:
     """Return the error for an ``error`` object in a reply with status 200; unclear codes count as 5xx."""
     code = error.get("code") if isinstance(error, dict) else None
-    status = code if isinstance(code, int) and 400 <= code <= 599 else 500
-    return from_document(status, {"error": error}, who=who, secrets=secrets)
+    return from_document(
+        code if isinstance(code, int) and 400 <= code <= 599 else 500, {"error": error}, who=who, secrets=secrets
+    )
 
 
 def make(status: int, who: str, text: str, *, code: str | None = None, retry_after: float | None = None) -> ModelError:
     """Return the error for an HTTP status and the server's message."""
-    tail = f": {text}" if text else ""
     kind: type[ModelError]
-    if status == 429 and code == "insufficient_quota":
-        # The account is empty: waiting does not help, so this is no plain rate limit.
-        kind, what = AccessRefused, "the account has no credit left"
-    elif status == 429:
-        kind, what = RateLimited, "asks for patience"
-        if retry_after is not None:
-            what += f" of {retry_after:,.6g} s"
-    elif status in (400, 403, 422, 451) and _is_about(_CONTENT, code, text):
-        kind, what = ContentRefused, "refused the content"
-    elif status in (400, 422) and _is_about(_CONTEXT, code, text):
-        kind, what = _MEANINGS[413]
-    elif status >= 500:
-        kind, what = ServerFailed, "failed"
-    elif 300 <= status < 400:
-        kind, what = RequestRefused, "redirects elsewhere; set the base URL to the final address"
-    else:
-        kind, what = _MEANINGS.get(status, (RequestRefused, "refused the request"))
-    return kind(f"{who} {what} ({status}){tail}", status=status, retry_after=retry_after)
+    match status:
+        case 429 if code == "insufficient_quota":
+            # The account is empty: waiting does not help, so this is no plain rate limit.
+            kind, what = AccessRefused, "the account has no credit left"
+        case 429:
+            wait = "" if retry_after is None else f" of {retry_after:,.6g} s"
+            kind, what = RateLimited, f"asks for patience{wait}"
+        case 400 | 403 | 422 | 451 if _is_about(_CONTENT, code, text):
+            kind, what = ContentRefused, "refused the content"
+        case 400 | 422 if _is_about(_CONTEXT, code, text):
+            kind, what = _MEANINGS[413]
+        case _ if status >= 500:
+            kind, what = ServerFailed, "failed"
+        case _ if 300 <= status < 400:
+            kind, what = RequestRefused, "redirects elsewhere; set the base URL to the final address"
+        case _:
+            kind, what = _MEANINGS.get(status, (RequestRefused, "refused the request"))
+    return kind(f"{who} {what} ({status}){f': {text}' if text else ''}", status=status, retry_after=retry_after)
 
 
 def _is_about(pattern: re.Pattern[str], code: str | None, text: str) -> bool:
     """Return whether a refusal is of a kind: by its code, or by its text unless the code blames a parameter."""
-    if code is not None and pattern.search(code):
-        return True
-    return bool(pattern.search(text)) and not (code is not None and _PARAMETER.search(code))
+    by_text = bool(pattern.search(text)) and not _PARAMETER.search(code or "")
+    return bool(pattern.search(code or "")) or by_text
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -125,20 +125,15 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     True
     """
     low = {name.lower(): value for name, value in headers.items()}
-    milliseconds = _seconds(low.get("retry-after-ms"))
-    if milliseconds is not None:
+    if (milliseconds := _seconds(low.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
     wish = low.get("retry-after")
-    seconds = _seconds(wish)
-    if seconds is not None or wish is None:
+    if (seconds := _seconds(wish)) is not None or wish is None:
         return seconds
-    then = _date(wish)
-    if then is None:
+    if (then := _date(wish)) is None:
         return None
-    if now is None:
-        # Use the server's clock (Date header) if present: the local clock may be wrong.
-        now = _date(low.get("date", "")) or time.time()
-    return max(0.0, then - now)
+    # Use the server's clock (Date header) if present: the local clock may be wrong.
+    return max(0.0, then - (_date(low.get("date", "")) or time.time() if now is None else now))
 
 
 def message_in(document: object, body: bytes) -> str:
@@ -148,8 +143,7 @@ def message_in(document: object, body: bytes) -> str:
         return "an HTML page" if text[:1] == "<" else text
     for name in ("error", "message", "detail", "errors"):
         detail = document.get(name)
-        if isinstance(detail, list) and detail:
-            detail = detail[0]
+        detail = detail[0] if isinstance(detail, list) and detail else detail
         if isinstance(detail, dict):
             detail = detail.get("message") or detail.get("msg") or detail.get("type") or detail.get("code")
         if detail:
@@ -178,9 +172,8 @@ def one_line(text: str, secrets: Iterable[str] = ()) -> str:
     'two lines [31m'
     """
     # Redact before cutting: a key cut in half would not be recognised.
-    clean = redact(text, secrets)
-    clean = "".join(c if c.isprintable() else " " for c in clean[: 8 * LONGEST])
-    clean = " ".join(clean.split())
+    printable = "".join(c if c.isprintable() else " " for c in redact(text, secrets)[: 8 * LONGEST])
+    clean = " ".join(printable.split())
     return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 
@@ -194,9 +187,8 @@ def json_or_none(body: bytes | str) -> Any:
 
 def _code(document: object) -> str | None:
     error = document.get("error") if isinstance(document, dict) else None
-    if isinstance(error, dict):
-        return next((in_text(error[name]) for name in ("code", "type") if error.get(name)), None)
-    return None
+    named = error if isinstance(error, dict) else {}
+    return next((in_text(named[name]) for name in ("code", "type") if named.get(name)), None)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -12,12 +12,14 @@ A study file, a run folder or a mapping may come from strangers, who choose the 
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
+from itertools import chain
 from pathlib import Path
 
 from ostrom.ground.errors import AccessRefused, StudyError, UsageError
 from ostrom.ground.yaml import read_yaml
-from ostrom.models.services import OWN_VARIABLE, SERVICES, as_header, checked_url, first_set, is_local, origin
+from ostrom.models.services import OWN_VARIABLE, SERVICES, Service, as_header, checked_url, first_set, is_local, origin
 
 Origin = tuple[str, str, int | None]
 ANTHROPIC_HOME = "https://api.anthropic.com"
@@ -35,8 +37,7 @@ def allow_key(variable: str, *hosts: str) -> None:
 
     >>> allow_key("LAB_KEY", "https://models.example.org")
     """
-    pairs = {(_variable(variable, "allow_key"), _place(host, "allow_key")) for host in hosts}
-    _granted.set(_granted.get() | pairs)
+    _granted.set(_granted.get() | {(_variable(variable, "allow_key"), _place(host, "allow_key")) for host in hosts})
 
 
 def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
@@ -47,12 +48,9 @@ def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
         if not mark or not host.strip():
             raise UsageError(f"--allow-key {text}: write VARIABLE=HOST, as in LAB_KEY=https://models.example.org")
         pairs.add((_variable(variable, "--allow-key"), _place(host, "--allow-key")))
-    for text in named:
-        for url in _URL.findall(text):
-            try:
-                pairs.add((OWN_VARIABLE, origin(url)))
-            except ValueError:
-                continue  # opening the model reports the error
+    for url in chain.from_iterable(map(_URL.findall, named)):
+        with suppress(ValueError):  # opening the model reports the error
+            pairs.add((OWN_VARIABLE, origin(url)))
     _granted.set(frozenset(pairs))
 
 
@@ -68,8 +66,11 @@ def restore(pairs: Iterable[tuple[str, Origin]]) -> None:
 
 def variables() -> set[str]:
     """Return the environment variables with keys: those of services, and those that the user named."""
-    services = (variable for service in SERVICES.values() for variable in service.keys)
-    return {*services, *(variable for variable, _ in said()), *_configured()}
+    return {
+        *(variable for service in SERVICES.values() for variable in service.keys),
+        *(variable for variable, _ in said()),
+        *_configured(),
+    }
 
 
 def may_send(variable: str, address: str) -> bool:
@@ -108,8 +109,7 @@ def key_for(address: str, homes: Iterable[str], variables: Iterable[str], *, nam
             raise AccessRefused(f"{who}: the environment variable {named} (key_variable) is not set")
         return as_header(key, source=named)
     here = origin(address)
-    own = variables if any(origin(home) == here for home in homes) else (OWN_VARIABLE,)
-    for variable in own:
+    for variable in variables if any(origin(home) == here for home in homes) else (OWN_VARIABLE,):
         if (key := first_set((variable,))) is not None:
             require(variable, address, who=who)
             return as_header(key, source=variable)
@@ -130,10 +130,8 @@ def check_settings(name: str, settings: Mapping[str, object]) -> None:
         address = checked_url(name.partition("#")[0], source="model name")
     elif moved:
         address = checked_url(str(moved), source="base_url")
-    elif provider in SERVICES:
-        address = SERVICES[provider].base_url
-    elif provider == "anthropic":
-        address = ANTHROPIC_HOME
+    elif provider in SERVICES or provider == "anthropic":
+        address = ANTHROPIC_HOME if provider == "anthropic" else SERVICES[provider].base_url
     else:
         return
     if provider == "inspect":
@@ -151,12 +149,11 @@ def config_file() -> Path:
 
 def _homes(variable: str) -> Iterator[Origin]:
     """Yield the servers that a key belongs to."""
-    services = [(entry.base_url, entry.keys, entry.url_variable) for entry in SERVICES.values()]
-    services.append((ANTHROPIC_HOME, ("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL"))
-    for home, keys, moved in services:
-        if variable in keys:
-            yield origin(home)
-            if moved and (elsewhere := first_set((moved,))):
+    anthropic = Service(ANTHROPIC_HOME, ("ANTHROPIC_API_KEY",), url_variable="ANTHROPIC_BASE_URL")
+    for service in (*SERVICES.values(), anthropic):
+        if variable in service.keys:
+            yield origin(service.base_url)
+            if (moved := service.url_variable) and (elsewhere := first_set((moved,))):
                 yield origin(checked_url(elsewhere, source=moved))
 
 
@@ -207,12 +204,11 @@ def _variable(name: str, source: str) -> str:
 def _place(host: str, source: str) -> Origin:
     """Parse a server as users write it: a host means https, unless it is this machine."""
     text = host.strip()
-    if "://" not in text:
-        text = f"{'http' if is_local(f'http://{text}') else 'https'}://{text}"
-    return origin(checked_url(text, source=source))
+    scheme = "" if "://" in text else "http://" if is_local(f"http://{text}") else "https://"
+    return origin(checked_url(scheme + text, source=source))
 
 
 def _written(place: Origin) -> str:
     scheme, host, port = place
-    host_text = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host_text}" + ("" if port == {"http": 80, "https": 443}.get(scheme) else f":{port}")
+    usual = port == {"http": 80, "https": 443}.get(scheme)
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}{'' if usual else f':{port}'}"

@@ -86,8 +86,9 @@ def decoded(body: bytes, coding: str, largest: int) -> bytes:
     if name in ("gzip", "x-gzip"):
         return _inflated(body, GZIP, largest, members=True)
     if name == "deflate":
-        # The standard means zlib's format; some servers send the raw stream.
-        return _inflated(body, ZLIB if _is_zlib(body) else RAW, largest)
+        # The standard means zlib's format, with its two header bytes (RFC 1950); some servers send the raw stream.
+        is_zlib = len(body) > 1 and body[0] & 15 == 8 and int.from_bytes(body[:2], "big") % 31 == 0
+        return _inflated(body, ZLIB if is_zlib else RAW, largest)
     raise CannotDecode("its content encoding was not offered (we read gzip and deflate)")
 
 
@@ -114,11 +115,6 @@ def _inflated(body: bytes, form: int, largest: int, *, members: bool = False) ->
             raise CannotDecode("bytes follow its compressed body")
 
 
-def _is_zlib(body: bytes) -> bool:
-    """Return whether the two header bytes of zlib's format are there (RFC 1950)."""
-    return len(body) > 1 and body[0] & 15 == 8 and int.from_bytes(body[:2], "big") % 31 == 0
-
-
 LARGEST_HEAD = 1 << 17
 """The most bytes of status line and headers, interim (1xx) responses included."""
 MOST_HEADERS = 256
@@ -126,6 +122,7 @@ FRAMING = 16
 """The most bytes on the wire for each byte of a chunked body."""
 _PREFIX = b"HTTP/1."
 _TLS_RECORD = (b"\x15\x03", b"\x16\x03")
+_TLS_HERE = "it speaks TLS at this port: write https:// instead of http://"
 
 
 class InvalidResponse(Exception):
@@ -193,7 +190,8 @@ class ResponseReader:
                 data = self._opening + data
             if not data.startswith(_PREFIX):
                 if not _PREFIX.startswith(data):
-                    raise InvalidResponse(_not_http(data), data)
+                    tls = data.startswith(_TLS_RECORD)
+                    raise InvalidResponse(_TLS_HERE if tls else "its response does not begin with HTTP/1", data)
                 self._opening = data
                 return None
         while True:
@@ -207,18 +205,20 @@ class ResponseReader:
                 if self._response is None:
                     raise self._problem or InvalidResponse(str(error), data) from None
             if self._response is not None:
-                more = self._more or piece is not data
-                return self._response._replace(keep=False) if more else self._response
+                return self._response._replace(keep=False) if (self._more or piece is not data) else self._response
             if piece is data:
                 return None
             data = data[room:]
             if self._received >= self._limit:
-                raise self._too_long()
+                raise InvalidResponse(
+                    f"the framing of its chunks has more than {FRAMING - 1} bytes a byte"
+                    if self._status
+                    else f"its headers have more than {LARGEST_HEAD:,} bytes"
+                )
 
     def end(self) -> Response | None:
         """Handle the end of the connection; return the response if this marks its end."""
-        headers = self._headers
-        framed = "content-length" in headers or "transfer-encoding" in headers
+        framed = {"content-length", "transfer-encoding"} & self._headers.keys()
         return self._finish(keep=False) if self._status and not framed else None
 
     # -- called by the parser ------------------------------------------------------------------------
@@ -242,9 +242,9 @@ class ResponseReader:
     def on_headers_complete(self) -> None:
         """Check the headers and start the body."""
         status = self._parser.get_status_code()
+        if status == 101:
+            self._refuse("it wants to change to another protocol")
         if 100 <= status < 200:
-            if status == 101:
-                self._refuse("it wants to change to another protocol")
             return
         if not 200 <= status < 600:
             self._refuse(f"its status is {status:03d}")
@@ -304,19 +304,8 @@ class ResponseReader:
         )
         return self._problem
 
-    def _too_long(self) -> InvalidResponse:
-        if not self._status:
-            return InvalidResponse(f"its headers have more than {LARGEST_HEAD:,} bytes")
-        return InvalidResponse(f"the framing of its chunks has more than {FRAMING - 1} bytes a byte")
-
 
 @lru_cache(maxsize=256)
 def _lower(name: bytes) -> str:
     """Return a header name in lower case, cached."""
     return name.lower().decode("latin-1")
-
-
-def _not_http(data: bytes) -> str:
-    if data.startswith(_TLS_RECORD):
-        return "it speaks TLS at this port: write https:// instead of http://"
-    return "its response does not begin with HTTP/1"

@@ -11,13 +11,13 @@ from typing import Any
 import orjson
 
 from ostrom.ground.errors import MalformedReply, RequestRefused
-from ostrom.models.asking import token_count, tool_calls, tool_turn
+from ostrom.models.asking import put_params, token_count, tool_calls, tool_turn
 from ostrom.models.base import Finish, Message, ReasoningKind, Reply, Request, Usage
 from ostrom.models.dialects import Dialect
 from ostrom.models.failures import from_error_object, in_text, one_line
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
-_PLAIN = frozenset({"temperature", "top_p", "stop", "reasoning_effort"})
+_WORDS = {name: name for name in ("temperature", "top_p", "stop", "reasoning_effort")}
 _REASONING_MODEL = re.compile(r"(o\d|gpt-5)(?!.*chat)")
 _FINISH: dict[str | None, Finish] = {
     "stop": "stop", "eos": "stop", "end_turn": "stop", "stop_sequence": "stop",
@@ -45,36 +45,34 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
         body["messages"] = _with_tools(request.messages)
     else:  # orjson writes plain dicts faster than dataclasses with slots
         body["messages"] = [{"role": m.role, "content": m.content} for m in request.messages]
-    for name, value in request.params.items():
-        if name in _PLAIN:
-            body[name] = value
-        elif name == "max_tokens":
-            body[token_word] = value
-        elif name == "seed":
-            body[dialect.seed] = value
-        elif name == "extra":
-            body.update(value)
-        else:
-            raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
+    put_params(body, request.params, {**_WORDS, "max_tokens": token_word, "seed": dialect.seed}, PARAMS)
     if request.top_logprobs:
         most = min(request.top_logprobs, dialect.most_logprobs)
         body |= {"logprobs": True, "top_logprobs": most} if chat else {"logprobs": most}
     constraint = request.constraint
-    if constraint is not None:
-        if constraint.choices is not None:
-            _add_choices(body, constraint.choices, dialect)
-        if constraint.schema is not None:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": constraint.name, "schema": constraint.schema, "strict": True},
-            }
+    if constraint is not None and constraint.choices is not None:
+        match dialect.choices:
+            case "structured_outputs":
+                body["structured_outputs"] = {"choice": list(constraint.choices)}
+            case "guided_choice":
+                body["guided_choice"] = list(constraint.choices)
+            case "grammar":
+                body["grammar"] = choice_grammar(constraint.choices)
+    if constraint is not None and constraint.schema is not None:
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": constraint.name, "schema": constraint.schema, "strict": True},
+        }
     if request.tools:
         body["tools"] = [
             {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
             for t in request.tools
         ]
-    if request.messages and request.messages[-1].role == "assistant":
-        _add_prefill(body, request, dialect)
+    if request.messages and (last := request.messages[-1]).role == "assistant":
+        if dialect.prefill == "continue":
+            body |= {"add_generation_prompt": False, "continue_final_message": True}
+        elif dialect.prefill == "prefix":
+            body["messages"] = [*request.messages[:-1], {"role": last.role, "content": last.content, "prefix": True}]
     try:
         return orjson.dumps(body)
     except (TypeError, ValueError) as error:
@@ -113,25 +111,6 @@ def as_one_text(request: Request) -> str:
     return f"{preamble}{between}{last.content}"
 
 
-def _add_choices(body: dict[str, Any], choices: tuple[str, ...], dialect: Dialect) -> None:
-    if dialect.choices == "structured_outputs":
-        body["structured_outputs"] = {"choice": list(choices)}
-    elif dialect.choices == "guided_choice":
-        body["guided_choice"] = list(choices)
-    elif dialect.choices == "grammar":
-        body["grammar"] = choice_grammar(choices)
-
-
-def _add_prefill(body: dict[str, Any], request: Request, dialect: Dialect) -> None:
-    if dialect.prefill == "continue":
-        body["add_generation_prompt"] = False
-        body["continue_final_message"] = True
-    elif dialect.prefill == "prefix":
-        last = request.messages[-1]
-        opening = {"role": last.role, "content": last.content, "prefix": True}
-        body["messages"] = [*request.messages[:-1], opening]
-
-
 def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:
     """Decode the reply to one chat call; unexpected content raises a ModelError."""
     try:
@@ -152,8 +131,9 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         message = {"content": choice["text"]} if "message" not in choice else choice["message"]
         content = message.get("content")
     except (KeyError, IndexError, TypeError, AttributeError):
-        excerpt = _excerpt(in_text(document).encode(), secrets)
-        raise MalformedReply(f"{who} sent a reply without choices[0].message: {excerpt}") from None
+        raise MalformedReply(
+            f"{who} sent a reply without choices[0].message: {_excerpt(in_text(document).encode(), secrets)}"
+        ) from None
     if choice.get("error"):
         raise from_error_object(choice["error"], who=who, secrets=secrets)
     called = message.get("tool_calls") if request.tools else None
@@ -197,9 +177,9 @@ def _text_of(content: object, message: dict[str, Any], who: str) -> tuple[str, s
     reasoning, kind = of_message(message)
     if type(content) is str:
         text = content
+    elif content is None and message.get("tool_calls"):
+        raise MalformedReply(f"{who} called a tool instead of writing")
     elif content is None:
-        if message.get("tool_calls"):
-            raise MalformedReply(f"{who} called a tool instead of writing")
         text = ""
     elif type(content) is list:
         text = "".join(_parts(content, "text"))
@@ -215,14 +195,9 @@ def _text_of(content: object, message: dict[str, Any], who: str) -> tuple[str, s
 
 def _parts(content: list[Any], kind: str) -> list[str]:
     """Return the texts of content parts of one kind; a thinking part may hold a list of text parts."""
-    texts = []
-    for part in content:
-        if isinstance(part, dict) and part.get("type") == kind:
-            inner = part.get(kind)
-            if isinstance(inner, list):
-                texts += _parts(inner, "text")
-            elif isinstance(inner, str):
-                texts.append(inner)
+    texts: list[str] = []
+    for inner in (part.get(kind) for part in content if isinstance(part, dict) and part.get("type") == kind):
+        texts += _parts(inner, "text") if isinstance(inner, list) else [inner] if isinstance(inner, str) else []
     return texts
 
 
@@ -261,8 +236,8 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
             token, value = entry["token"], entry["logprob"]
             if type(token) is not str or type(value) not in (int, float) or not value <= 0:
                 raise TypeError
-            value = float(value)
-            alternatives[token] = _log_sum(alternatives[token], value) if token in alternatives else value
+            odds = float(value)
+            alternatives[token] = _log_sum(alternatives[token], odds) if token in alternatives else odds
     except (LookupError, TypeError, ValueError, AttributeError):
         # Asking again would not help: this server does not report them.
         raise RequestRefused(f"{who} gives no log-probabilities", status=200) from None
@@ -305,12 +280,10 @@ def split_thinking(text: str) -> tuple[str, str | None]:
         return text, None
     body = text.lstrip()
     if body.startswith(OPEN):
-        thought, shut, answer = body[len(OPEN) :].partition(SHUT)
-        return (answer.lstrip() if shut else ""), thought.strip()
+        thought, _, answer = body.removeprefix(OPEN).partition(SHUT)
+        return answer.lstrip(), thought.strip()
     before, shut, answer = text.partition(SHUT)
-    if shut and OPEN not in before:
-        return answer.lstrip(), before.strip()
-    return text, None
+    return (answer.lstrip(), before.strip()) if shut and OPEN not in before else (text, None)
 
 
 def of_message(message: dict[str, object]) -> tuple[str | None, ReasoningKind]:
@@ -322,16 +295,11 @@ def of_message(message: dict[str, object]) -> tuple[str | None, ReasoningKind]:
     ('hm', 'summary')
     """
     for name in ("reasoning_content", "reasoning"):
-        text = message.get(name)
-        if text and isinstance(text, str):
-            return text, "summary" if _is_summary(message.get("reasoning_details")) else "raw"
+        if (text := message.get(name)) and isinstance(text, str):
+            details = message.get("reasoning_details")
+            parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
+            return text, "summary" if any(part.get("type") == "reasoning.summary" for part in parts) else "raw"
     return None, "none"
-
-
-def _is_summary(details: object) -> bool:
-    return isinstance(details, list) and any(
-        isinstance(d, dict) and d.get("type") == "reasoning.summary" for d in details
-    )
 
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}

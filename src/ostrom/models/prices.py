@@ -117,9 +117,8 @@ def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
             raise StudyError("unknown price", file=file, key=model, actual=key, allowed=allowed)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise StudyError("a price is a number of at least 0", file=file, key=f"{model}.{key}", actual=value)
-    for key in ("input", "output"):
-        if key not in entry:
-            raise StudyError("needs a price for input and for output", file=file, key=model, actual=dict(entry))
+    if not {"input", "output"} <= entry.keys():
+        raise StudyError("needs a price for input and for output", file=file, key=model, actual=dict(entry))
     return Rates(**{key: float(value) for key, value in entry.items()})
 
 
@@ -129,8 +128,7 @@ def load_prices(path: str | Path) -> dict[str, Rates]:
     from ostrom.ground.yaml import read_yaml
 
     file = str(path)
-    entries = read_yaml(read_text_file(path), file, numbers=False)
-    if not isinstance(entries, dict):
+    if not isinstance(entries := read_yaml(read_text_file(path), file, numbers=False), dict):
         raise StudyError("must map model names to prices", file=file, actual=entries)
     return {str(model): read_rates(entry, model=str(model), file=file) for model, entry in entries.items()}
 
@@ -151,9 +149,8 @@ def _table_rates(model: str) -> Rates | None:
 
 def _tiered(model: str, usage: Usage) -> float | None:
     """Return the price of a call under published prices that depend on the length of the prompt."""
-    if usage.input is None or usage.output is None or not _has_tiers(model):
-        return None
-    return float(_published(model, usage).total_price)
+    unknown = usage.input is None or usage.output is None or not _has_tiers(model)
+    return None if unknown else float(_published(model, usage).total_price)
 
 
 @lru_cache(maxsize=1024)
@@ -164,18 +161,17 @@ def _has_tiers(model: str) -> bool:
 def _published(model: str, usage: Usage) -> Any:
     """Return the price of one call by genai-prices; None if unknown."""
     try:
-        from genai_prices import Usage as Tokens
-        from genai_prices import calc_price
+        import genai_prices
     except ImportError:
         return None
     provider, _, rest = model.removeprefix("inspect/").partition("/")
-    tokens = Tokens(
+    tokens = genai_prices.Usage(
         input_tokens=usage.input,
         output_tokens=usage.output,
         cache_read_tokens=usage.cached or 0,
         cache_write_tokens=usage.kept or 0,
     )
     try:
-        return calc_price(tokens, rest, provider_id=_THEIR_NAMES.get(provider, provider))
+        return genai_prices.calc_price(tokens, rest, provider_id=_THEIR_NAMES.get(provider, provider))
     except LookupError:
         return None

@@ -39,7 +39,7 @@ def redact(text: str, secrets: Iterable[str]) -> str:
     >>> redact("Incorrect API key provided: sk-ab****wxyz. key=opensesame", ["opensesame"])
     'Incorrect API key provided: [key] key=[key]'
     """
-    real_secrets = tuple(secret for secret in secrets if secret)
+    real_secrets = tuple(filter(None, secrets))
     text = redactor(real_secrets).clean(text)
     for secret in real_secrets:
         if len(secret) < _SHORTEST:
@@ -63,8 +63,7 @@ class Redactor:
             for start in range(len(form) - length + 1):
                 self._runs.setdefault(length, set()).add(form[start : start + length])
             # Any substring of this length of a key contains one of these pieces completely.
-            steps = range(0, len(form) - _ANCHOR + 1, length - _ANCHOR + 1)
-            anchors |= {form[i : i + _ANCHOR] for i in steps}
+            anchors |= {form[i : i + _ANCHOR] for i in range(0, len(form) - _ANCHOR + 1, length - _ANCHOR + 1)}
         self._anchors = tuple(anchor.encode() for anchor in sorted(anchors))
 
     def __repr__(self) -> str:
@@ -79,9 +78,8 @@ class Redactor:
         if not self._anchors:
             return reply
         facts = [fact for fact in reply.facts.values() if isinstance(fact, str)] if reply.facts else ()
-        odds = reply.logprobs or ()
         # One check of all texts together: nearly always no key occurs.
-        texts = (reply.text, reply.reasoning or "", reply.model or "", reply.id or "", *facts, *odds)
+        texts = (reply.text, reply.reasoning or "", reply.model or "", reply.id or "", *facts, *(reply.logprobs or ()))
         if not self._suspects("\n".join(texts)):
             return reply
         changed: dict[str, Any] = {
@@ -106,10 +104,10 @@ class Redactor:
         for anchor in self._anchors:
             if anchor in flat:
                 return True
-        if (b"%" in flat or b"\\" in flat or b"&#" in flat) and _HAS_ESCAPES.search(flat) is not None:
-            plain = _unescaped(text)[0].encode("utf-8", "surrogatepass")
-            return any(anchor in plain for anchor in self._anchors)
-        return False
+        if not (b"%" in flat or b"\\" in flat or b"&#" in flat) or _HAS_ESCAPES.search(flat) is None:
+            return False
+        plain = _unescaped(text)[0].encode("utf-8", "surrogatepass")
+        return any(anchor in plain for anchor in self._anchors)
 
     def _masked(self, text: str) -> str:
         hidden = bytearray(len(text))
@@ -155,29 +153,24 @@ def _forms(secret: str) -> Iterable[tuple[str, int]]:
 
 def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return a text in lower case without escapes and white space, and the position of each character."""
-    letters: list[str] = []
-    spans: list[tuple[int, int]] = []
+    letters: list[tuple[str, tuple[int, int]]] = []
     for match in _ESCAPE.finditer(text):
         percent, unicode, byte, hexadecimal, decimal, escaped, white, plain = match.groups()
         if white is not None:
             continue
         code = percent or unicode or byte or hexadecimal
-        if code is not None:
-            letter = _character(int(code, 16))
+        if code is not None or decimal is not None:
+            number = int(decimal) if code is None else int(code, 16)
+            letter = chr(number) if number < 0x110000 else "\ufffd"
         else:
-            letter = _character(int(decimal)) if decimal is not None else escaped or plain
-        for each in letter.lower():
-            letters.append(each)
-            spans.append(match.span())
-    return "".join(letters), spans
+            letter = escaped or plain
+        letters += [(each, match.span()) for each in letter.lower()]
+    return "".join(each for each, _ in letters), [span for _, span in letters]
 
 
 def _as_it_stands(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return a text in lower case without white space, and the position of each character."""
-    visible_letters = [(place, letter) for place, letter in enumerate(text) if not _BETWEEN.match(letter)]
-    letters = [(place, each) for place, letter in visible_letters for each in letter.lower()]
+    letters = [
+        (place, each) for place, letter in enumerate(text) if not _BETWEEN.match(letter) for each in letter.lower()
+    ]
     return "".join(each for _, each in letters), [(place, place + 1) for place, _ in letters]
-
-
-def _character(code: int) -> str:
-    return chr(code) if code < 0x110000 else "\ufffd"

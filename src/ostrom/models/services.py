@@ -73,11 +73,7 @@ def is_local(url: str) -> bool:
 
 def first_set(variables: Iterable[str]) -> str | None:
     """The value of the first environment variable that is set and not empty."""
-    for variable in variables:
-        value = os.environ.get(variable, "").strip()
-        if value:
-            return value
-    return None
+    return next(filter(None, (os.environ.get(variable, "").strip() for variable in variables)), None)
 
 
 def as_header(key: str, *, source: str) -> str:
@@ -201,7 +197,4 @@ def full_name(word: str) -> str | None:
     """
     if word.strip("/").lower() == "embedded":
         return "embedded/smollm2-135m"
-    for pattern, provider in _FAMILIES:
-        if re.match(pattern, word, re.I):
-            return f"{provider}/{word}"
-    return None
+    return next((f"{provider}/{word}" for pattern, provider in _FAMILIES if re.match(pattern, word, re.I)), None)

@@ -101,8 +101,9 @@ class PendingPost(PendingCall):
 
     async def reply(self) -> Reply:
         body, transport = (await self.response()).body, self._transport
-        reply = self._decode(body, self._request, who=transport.who, secrets=transport.secrets)
-        return transport.redactor.clean_reply(reply)
+        return transport.redactor.clean_reply(
+            self._decode(body, self._request, who=transport.who, secrets=transport.secrets)
+        )
 
 
 class PendingExchange(PendingPost):
@@ -128,10 +129,8 @@ class Transport:
     def __init__(
         self, url: str, headers: Mapping[str, str], *, who: str, timeout: float, secrets: tuple[str, ...] = ()
     ) -> None:
-        self.who = f"{who} at {host_of(url)}"
-        self.secrets = secrets
-        self.redactor = redactor(secrets)
-        self.timeout = timeout
+        self.who, self.timeout = f"{who} at {host_of(url)}", timeout
+        self.secrets, self.redactor = secrets, redactor(secrets)
         self._address = Address(
             url,
             {
@@ -160,8 +159,7 @@ class Transport:
             self._enter(loop)
         now = loop.time()
         deadline = now + (self.timeout if pending.timeout is None else pending.timeout)
-        connection = self._idle_connection(now - KEEP_ALIVE)
-        if connection is not None:
+        if (connection := self._idle_connection(now - KEEP_ALIVE)) is not None:
             self._send(payload, pending, connection, deadline)
         else:
             pending.way = loop.create_task(self._send_anew(payload, pending, deadline))
@@ -171,12 +169,12 @@ class Transport:
             connection = await self._connect(deadline)
         except Exception as error:  # any error: ``reply`` must raise it
             pending.refuse(error)
-            return
-        if self._closed:
-            connection.abort()
-            pending.refuse(self.failure(ServerClosed()))
         else:
-            self._send(payload, pending, connection, deadline)
+            if self._closed:
+                connection.abort()
+                pending.refuse(self.failure(ServerClosed()))
+            else:
+                self._send(payload, pending, connection, deadline)
 
     def _send(self, payload: bytes, pending: PendingPost, connection: Connection, deadline: float) -> None:
         pending.way = connection
@@ -236,8 +234,7 @@ class Transport:
         except (ServerClosed, ResponseCut, InvalidResponse, OSError) as error:
             if limit.expired():
                 raise self.failure(TimeoutError()) from None
-            proxy = self._address.proxy
-            way = "" if proxy is None else f" through the proxy {proxy.place}"
+            way = "" if (proxy := self._address.proxy) is None else f" through the proxy {proxy.place}"
             raise ConnectionFailed(f"cannot reach {self.who}{way}: {self._line(error)}") from None
 
     def _idle_connection(self, since: float) -> Connection | None:
@@ -276,14 +273,15 @@ class Transport:
 
     def failure(self, error: Exception) -> ModelError:
         """Return the error for a failed exchange, without its cause, which may hold the request's headers."""
-        if isinstance(error, TimeoutError):
-            return TimedOut(f"{self.who} gave no complete reply within {self.timeout:g} s")
-        if isinstance(error, ResponseCut):
-            return MalformedReply(f"{self.who} cut its reply short")
-        if isinstance(error, InvalidResponse):
-            return MalformedReply(f"{self.who} sent no valid HTTP response: {self._line(error)}")
-        if isinstance(error, ServerClosed):
-            return ConnectionFailed(f"{self.who} hung up without a reply")
+        match error:
+            case TimeoutError():
+                return TimedOut(f"{self.who} gave no complete reply within {self.timeout:g} s")
+            case ResponseCut():
+                return MalformedReply(f"{self.who} cut its reply short")
+            case InvalidResponse():
+                return MalformedReply(f"{self.who} sent no valid HTTP response: {self._line(error)}")
+            case ServerClosed():
+                return ConnectionFailed(f"{self.who} hung up without a reply")
         return ConnectionFailed(f"lost the connection to {self.who}: {self._line(error)}")
 
     def _line(self, error: object) -> str:
@@ -293,8 +291,7 @@ class Transport:
             return one_line(str(error), self.secrets) + (f" (it sent {excerpt[:40]!r})" if excerpt else "")
         if isinstance(error, ssl.SSLError):
             return one_line(reason(error), self.secrets)
-        message = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return one_line(str(message), self.secrets)
+        return one_line(str(getattr(error, "strerror", None) or str(error) or type(error).__name__), self.secrets)
 
 
 class HttpModel(ABC):

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Self
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.journal import Journal
-from ostrom.engine.plan import Counted, PlanSource, ReplayedRows, Seated, Unit
+from ostrom.engine.plan import Counted, PlanSource, Seated, Unit
+from ostrom.engine.rows import Rows
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
@@ -286,7 +287,7 @@ class PeoplePlan(StudyPlan):
         for unit, _, _, value in journal.assigned():
             self.book.record(unit // self.stride, value)
 
-    def people_tables(self, rows: ReplayedRows) -> PeopleTables:
+    def people_tables(self, rows: Rows) -> PeopleTables:
         """The columns and rows that people add to the tables of a run."""
         return PeopleTables(self, rows)
 

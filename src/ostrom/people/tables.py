@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from ostrom.engine.plan import ReplayedRows, Unit
+from ostrom.engine.plan import Unit
+from ostrom.engine.rows import Rows
 from ostrom.people.payment import Payment, read_payments
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
@@ -44,7 +45,7 @@ class TabledPlan(Protocol):
 class PeopleTables:
     """The columns and rows about the people of a run."""
 
-    def __init__(self, plan: TabledPlan, rows: ReplayedRows) -> None:
+    def __init__(self, plan: TabledPlan, rows: Rows) -> None:
         self.plan, self.rows = plan, rows
         people = plan.people
         self.asks, self.after = _asks(people)

@@ -62,25 +62,22 @@ class JournaledBatch:
 
     def take(self, event: str, facts: dict[str, Any]) -> None:
         """Update the batch with a journaled event."""
-        if event == "uploaded":
-            self.file, self.since, self.how = facts.get("file"), facts.get("since"), "uploaded"
-        elif event == "created":
-            self.id, self.how, self.found = _named(facts["id"]), "in_progress", bool(facts.get("found"))
-        elif event == "refuted":
-            self.refuted.add(facts["id"])
-            self.id, self.how = None, "uploaded"
-        elif event == "ended":
-            self.how, self.ended, self.why = facts["how"], facts.get("at"), facts.get("why")
-            self.silent = frozenset(self.keys[place] for place in facts.get("silent", ()))
-        elif event in ("void", "settled"):
-            setattr(self, event, True)
-
-
-def _named(name: object) -> str:
-    """Check a batch identifier: it becomes part of a URL, and a journal may come from a stranger."""
-    if not isinstance(name, str) or not is_identifier(name):
-        raise ValueError(name)
-    return name
+        match event:
+            case "uploaded":
+                self.file, self.since, self.how = facts.get("file"), facts.get("since"), "uploaded"
+            case "created":
+                # The identifier becomes part of a URL, and a journal may come from a stranger.
+                if not isinstance(facts["id"], str) or not is_identifier(facts["id"]):
+                    raise ValueError(facts["id"])
+                self.id, self.how, self.found = facts["id"], "in_progress", bool(facts.get("found"))
+            case "refuted":
+                self.refuted.add(facts["id"])
+                self.id, self.how = None, "uploaded"
+            case "ended":
+                self.how, self.ended, self.why = facts["how"], facts.get("at"), facts.get("why")
+                self.silent = frozenset(self.keys[place] for place in facts.get("silent", ()))
+            case "void" | "settled":
+                setattr(self, event, True)
 
 
 class Ledger:
@@ -142,8 +139,7 @@ def batches_in_words(count: int) -> str:
 
 def refuse_batches(journal: Journal) -> None:
     """Refuse to send requests directly that a batch under way will answer and bill."""
-    open_ones = [b for b in read_batches(journal).values() if not (b.settled or b.void)]
-    if open_ones:
+    if open_ones := [b for b in read_batches(journal).values() if not (b.settled or b.void)]:
         raise RunError(
             f"{journal.path}: {batches_in_words(len(open_ones))} under way "
             f"(first {open_ones[0].id or 'not named yet'}): "

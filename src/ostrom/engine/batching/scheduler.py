@@ -1,7 +1,11 @@
 """Schedules the calls of all matches: collects them, sends them as batches, gives each match its replies.
 
+The caller and the gate of a run in batches stand here, too: their calls wait for a wave.
+
 A wave is sealed when every match in play waits for a reply. Nothing depends on that moment but the number of batches.
 """
+
+from __future__ import annotations
 
 import asyncio
 import logging
@@ -9,8 +13,8 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
-from ostrom.engine.batching.calls import WaveCall
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
 from ostrom.engine.batching.service import (
     BatchService,
@@ -22,13 +26,15 @@ from ostrom.engine.batching.service import (
     sent_twice,
     unanswered,
 )
-from ostrom.engine.gate import Spending, Stopped
-from ostrom.engine.plan import Tally
+from ostrom.engine.caller import Caller
+from ostrom.engine.gate import RunGate, Spending, Stopped
+from ostrom.engine.plan import Tally, Unit
 from ostrom.ground.errors import BudgetSpent, ModelError, OstromError, RequestRefused
-from ostrom.models.base import Request
+from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.batches import BatchRequest, BatchStatus, ResultLine
 from ostrom.models.failures import one_line
-from ostrom.models.pending_call import NO_SIZE
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall, Release
+from ostrom.models.prices import price_of
 
 logger = logging.getLogger("ostrom.batches")
 
@@ -40,6 +46,8 @@ OVERHEAD = 256
 """Bytes of a request in a batch file beside its body."""
 MOST_SENT = 2
 """The most batches in which a request is sent without a result; then it is not sent again."""
+MOST = 1 << 30
+"""The number of slots of a gate that never delays a call: waves do that."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,13 +90,6 @@ class BatchScheduler:
 
     async def start(self) -> None:
         """Resume the batches of earlier sessions; batches of unknown existence are looked up first."""
-        self._take_up()
-        for opened in list(self._opened.values()):
-            if opened.batch.id is None:
-                await self._resolve(opened)
-        self._sealer = asyncio.create_task(self._seal_forever())
-
-    def _take_up(self) -> None:
         unsettled = [b for b in self.ledger.batches.values() if not b.settled and not b.void]
         answered = self.ledger.journal.answered() if unsettled else set()
         for batch in unsettled:
@@ -100,17 +101,13 @@ class BatchScheduler:
                 self._member[key] = opened
         for opened in list(self._opened.values()):
             self._settle(opened)
-
-    async def _resolve(self, opened: _Open) -> None:
-        """Find out whether a planned batch exists; if not, release its calls."""
-        batch = opened.batch
-        service = self.services.get(batch.model)
-        if batch.how == "planned" or service is None or not await service.find(batch):
-            self._forget(opened)
-
-    def _forget(self, opened: _Open) -> None:
-        self.ledger.tell(opened.batch, "void")
-        self._close(opened)
+        for opened in list(self._opened.values()):
+            batch, service = opened.batch, self.services.get(opened.batch.model)
+            # A planned batch of unknown existence is looked up; if it does not exist, its calls are released.
+            if batch.id is None and (batch.how == "planned" or service is None or not await service.find(batch)):
+                self.ledger.tell(batch, "void")
+                self._close(opened)
+        self._sealer = asyncio.create_task(self._seal_forever())
 
     def _close(self, opened: _Open) -> None:
         self._opened.pop(opened.batch.number, None)
@@ -178,13 +175,11 @@ class BatchScheduler:
             self._close(opened)
 
     def _no_longer_waits(self, call: WaveCall) -> None:
-        if not call.placed:
-            return
-        call.placed = False
-        if self._waiting[call.unit] <= 1:
-            self._waiting.pop(call.unit, None)
-        else:
+        if call.placed:
+            call.placed = False
             self._waiting[call.unit] -= 1
+            if not self._waiting[call.unit]:
+                del self._waiting[call.unit]
 
     def _answer(self, call: WaveCall, line: ResultLine) -> None:
         self._no_longer_waits(call)
@@ -216,8 +211,7 @@ class BatchScheduler:
 
     async def close(self) -> None:
         """End all tasks."""
-        tasks = [o.work for o in self._opened.values() if o.work is not None]
-        tasks += [self._sealer] if self._sealer is not None else []
+        tasks = [task for task in (self._sealer, *(o.work for o in self._opened.values())) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -232,8 +226,6 @@ class BatchScheduler:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            if not any(self._queue.values()):
-                continue
             changes, since = self._changes, loop_time()
             while any(self._queue.values()):
                 await asyncio.sleep(SETTLE)
@@ -267,15 +259,13 @@ class BatchScheduler:
             call = queue[0]
             if call.waits and not self._reserve(call):
                 break
-            queue.popleft()
-            if not call.waits:
-                continue
-            more = len(call.body) + OVERHEAD
-            if portion and (len(portion) >= self._most[model] or size + more > largest):
-                yield portion
-                portion, size = [], 0
-            portion.append(call)
-            size += more
+            if queue.popleft().waits:
+                more = len(call.body) + OVERHEAD
+                if portion and (len(portion) >= self._most[model] or size + more > largest):
+                    yield portion
+                    portion, size = [], 0
+                portion.append(call)
+                size += more
         if portion:
             yield portion
 
@@ -332,14 +322,17 @@ class BatchScheduler:
                 if batch.how == "planned" and (self._stopping or len(opened.calls) < len(batch.keys)):
                     self.ledger.tell(batch, "void")  # nothing was sent: the calls still wanted go into another batch
                 elif batch.how == "planned":
-                    requests = [BatchRequest(batch.request_id(c.key), c.body) for c in opened.calls.values()]
-                    await service.make(batch, requests)
+                    await service.make(
+                        batch, [BatchRequest(batch.request_id(c.key), c.body) for c in opened.calls.values()]
+                    )
                     for call in opened.calls.values():
                         call.body = b""  # frees memory: a wave may take a day
                 elif not await service.find(batch):
                     self.ledger.tell(batch, "void")
-            if batch.void:
-                self._requeue_all(opened)
+            if batch.void:  # it never existed: its calls go into the next wave
+                self._close(opened)
+                for call in list(opened.calls.values()):
+                    self._requeue(opened, call)
                 return
         if self._stopping:
             self._leave(opened)
@@ -356,7 +349,12 @@ class BatchScheduler:
             return
         why = [one_line(f"{problem.code} {problem.message}") for problem in ended.problems[:10]]
         counts = {"requests": len(batch.keys), "answered": len(lines)} | ({"why": why[0]} if why else {})
-        silent = [] if ended.how == "failed" and not ended.outputs else _silent(batch, lines)
+        rejected = ended.how == "failed" and not ended.outputs
+        silent = (
+            []
+            if rejected
+            else [place for place, key in enumerate(batch.keys) if key not in lines or lines[key].kind == "bad"]
+        )
         self.ledger.tell(batch, "ended", how=ended.how, **counts, **({"silent": silent} if silent else {}))
         await self.ledger.flush()  # before any of them is sent again
         for each in why:
@@ -373,17 +371,20 @@ class BatchScheduler:
             return
         batch = opened.batch
         for problem in ended.problems:
-            if problem.line is not None and 1 <= problem.line <= len(batch.keys):
-                call = opened.calls.pop(batch.keys[problem.line - 1], None)
-                if call is not None:
-                    self._note_reply(opened, call.key)
-                    message = one_line(f"{problem.code} {problem.message}")
-                    self._refuse(call, RequestRefused(f"{batch.model} refused the request: {message}"))
+            if problem.line is None or not 1 <= problem.line <= len(batch.keys):
+                continue
+            if (call := opened.calls.pop(batch.keys[problem.line - 1], None)) is not None:
+                self._note_reply(opened, call.key)
+                why = one_line(f"{problem.code} {problem.message}")
+                self._refuse(call, RequestRefused(f"{batch.model} refused the request: {why}"))
         if any(says_full(problem) for problem in ended.problems):
             await self._make_room(opened)
         else:
-            times = max((call.times for call in opened.calls.values()), default=0)
-            await asyncio.sleep(self.services[batch.model].retry.wait(times + 1))
+            await asyncio.sleep(
+                self.services[batch.model].retry.wait(
+                    max((call.times for call in opened.calls.values()), default=0) + 1
+                )
+            )
 
     async def _make_room(self, opened: _Open) -> None:
         """After the service's token queue was full, wait for another batch to end, or make smaller ones."""
@@ -393,8 +394,7 @@ class BatchScheduler:
             for call in opened.calls.values():
                 call.times -= 1  # this batch did not try the call
         accepted = [o for o in self._opened.values() if o.batch.model == model and o.batch.how == "in_progress"]
-        under_way = [o.work for o in accepted if o.work is not None and not o.work.done()]
-        if under_way:
+        if under_way := [o.work for o in accepted if o.work is not None and not o.work.done()]:
             await asyncio.wait(under_way, timeout=polling.longest, return_when=asyncio.FIRST_COMPLETED)
         elif len(opened.batch.keys) > 1:
             self._most[model] = min(self._most[model], max(1, len(opened.batch.keys) // 2))
@@ -424,12 +424,6 @@ class BatchScheduler:
         if self._member.get(key) is opened:
             del self._member[key]
 
-    def _requeue_all(self, opened: _Open) -> None:
-        """Close a batch that never existed; its calls go into the next wave."""
-        self._close(opened)
-        for call in list(opened.calls.values()):
-            self._requeue(opened, call)
-
     def _requeue(self, opened: _Open, call: WaveCall) -> None:
         call.times += 1
         if call.key in opened.batch.silent:
@@ -449,6 +443,127 @@ class BatchScheduler:
             self._note_change()
 
 
-def _silent(batch: JournaledBatch, lines: Mapping[bytes, ResultLine]) -> list[int]:
-    """The places of requests for which a batch has no readable line."""
-    return [place for place, key in enumerate(batch.keys) if key not in lines or lines[key].kind == "bad"]
+class WaveCall(PendingCall):
+    """A call that is answered by a batch."""
+
+    __slots__ = (
+        "_reply", "_scheduler", "body", "full_size", "key", "model", "placed", "replied", "request", "times",
+        "unit",
+    )  # fmt: skip
+
+    def __init__(
+        self, scheduler: BatchScheduler, unit: int, model: str, request: Request, key: bytes, release: Release | None
+    ) -> None:
+        super().__init__(release)
+        self._scheduler, self.unit, self.model, self.request, self.key = scheduler, unit, model, request, key
+        self.body = b""
+        self.placed = False
+        """Whether its match is counted as waiting for it."""
+        self.times = 0
+        """The number of batches that ended without running this call."""
+        self.full_size = NO_SIZE
+        """What the budget reserves for it when its wave is sent; ``size`` is what is reserved now."""
+        self.replied = False
+        """Whether the batch holds a reply to this call, readable or not."""
+        self._reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+
+    def start(self, era: int = 0) -> None:
+        super().start(era)
+        try:
+            self.body = self._scheduler.encode(self.model, self.request)
+        except ModelError as error:
+            self.refuse(error)
+        else:
+            self._scheduler.put(self)
+
+    def measure(self, size: CallSize) -> None:
+        self.full_size = size
+
+    @property
+    def waits(self) -> bool:
+        """Whether a reply is still wanted."""
+        return not self._reply.done()
+
+    def answer(self, reply: Reply) -> None:
+        """Set the reply."""
+        if self.waits:
+            self.arrived()
+            self._reply.set_result(reply)
+
+    def refuse(self, error: Exception) -> None:
+        if self.waits:
+            self._reply.set_exception(error)
+
+    def drop(self) -> None:
+        super().drop()
+        self._scheduler.dropped(self)
+        if not self._reply.cancel() and not self._reply.cancelled():
+            self._reply.exception()  # mark it as retrieved: nothing awaits it
+
+    async def reply(self) -> Reply:
+        return await self._reply
+
+
+class BatchCaller(Caller):
+    """Makes calls through batches, at the prices of batches."""
+
+    source = "batch"
+
+    def __init__(self, scheduler: BatchScheduler, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._scheduler = scheduler
+
+    async def call(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> Reply:
+        """Make one call; once its reply is journaled, its batch is not kept open for it any longer."""
+        try:
+            return await super().call(unit, step, player, part, model, request)
+        finally:
+            self._scheduler.journaled(self.key(unit, step, player, part, model, request))
+
+    def _pending(self, unit: Unit, model: Model, request: Request, key: bytes, attempt: int) -> PendingCall:  # noqa: ARG002
+        return WaveCall(self._scheduler, unit.index, model.name, request, key, partial(self.gate.release, model.name))
+
+    def _sent(self, pending: PendingCall) -> bool:
+        """Return whether the batch holds a reply, which is billed; calls still in a batch are collected later."""
+        return isinstance(pending, WaveCall) and pending.replied
+
+    def _price(self, model: str, usage: Usage) -> float | None:
+        return price_of(model, usage, self.prices, batch=True)
+
+
+class BatchGate(RunGate):
+    """Counts calls; concurrency and budget are decided for whole waves."""
+
+    batch = True
+
+    def open(self, model: str, start: int, most: int) -> None:  # noqa: ARG002
+        """Register a model, without a limit on its calls in flight."""
+        super().open(model, MOST, MOST)
+
+    def failed(
+        self,
+        model: str,
+        era: int,  # noqa: ARG002
+        retry_after: float | None,  # noqa: ARG002
+        last: bool = False,
+        size: CallSize = NO_SIZE,
+        billed: bool = False,
+    ) -> None:
+        state = self._failed(model)
+        state.exhausted = state.exhausted or last
+        self._settled(model, size, billed)
+
+    def models_to_abort(self, tries: int) -> set[str]:  # noqa: ARG002
+        """Return the models that cannot be used; the thousands of failures of one failed wave count as one."""
+        return {model for model, state in self._models.items() if state.lost}
+
+    def _admit(self, model: str, size: CallSize) -> bool:  # noqa: ARG002
+        """Let a call into the next wave; the scheduler holds back what the budget does not cover."""
+        if self.stopping.is_set():
+            raise Stopped("stopped")
+        self.tally.in_flight += 1
+        return True
+
+    def _free(self, model: str, size: CallSize) -> None:
+        if size != NO_SIZE:  # a call that was never sent has reserved nothing
+            super()._free(model, size)

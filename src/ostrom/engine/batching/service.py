@@ -35,16 +35,6 @@ ABSENT = (404, 405, 410, 501)
 """HTTP statuses of a server without such a route."""
 
 
-def again(retry: RetryPolicy, error: ModelError) -> bool:
-    """Return whether another try is allowed by the retry policy."""
-    return error.retryable and retry.allows(error.retry_after)
-
-
-async def rest(retry: RetryPolicy, attempt: int, error: ModelError) -> None:
-    """Wait before another try."""
-    await asyncio.sleep(retry.wait(attempt, error.retry_after))
-
-
 async def with_retries(
     work: Callable[[], Awaitable[T]],
     retry: RetryPolicy,
@@ -55,9 +45,11 @@ async def with_retries(
         try:
             return await work()
         except ModelError as error:
-            if not again(retry, error) or attempt == retry.tries:
+            if not error.retryable or not retry.allows(error.retry_after) or attempt == retry.tries:
                 raise
-            await (rest(retry, attempt, error) if resting is None else resting(attempt, error))
+            await (
+                asyncio.sleep(retry.wait(attempt, error.retry_after)) if resting is None else resting(attempt, error)
+            )
     raise AssertionError("unreachable: the last try returns or raises")
 
 
@@ -95,7 +87,7 @@ class BatchService:
         logger.info("%s: try %d failed: %s", self.endpoint.who, attempt, error)
         if error.retry_after is not None:
             self.on_retry_after(error.retry_after)
-        await rest(self.retry, attempt, error)
+        await asyncio.sleep(self.retry.wait(attempt, error.retry_after))
 
     # -- making --------------------------------------------------------------------------------------
 
@@ -186,8 +178,9 @@ class BatchService:
                 logger.info("%s, batch %s: %s", self.endpoint.who, batch.id, error)
                 if error.retry_after is not None:
                     self.on_retry_after(error.retry_after)
-                pause = min(error.retry_after or 0.0, self.retry.longest_wait)
-                await asyncio.sleep(pause + self.polling.wait(min(failures, 8)))
+                await asyncio.sleep(
+                    min(error.retry_after or 0.0, self.retry.longest_wait) + self.polling.wait(min(failures, 8))
+                )
                 continue
             failures = absent = 0
             if status.ended:

@@ -12,25 +12,15 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
-from ostrom.agents.language import AgentFactory, Invalidity
+from ostrom.agents.language import AgentFactory
 from ostrom.answers import Answer
 from ostrom.engine.caller import Cache, Caller
 from ostrom.engine.entries import CallRecord
-from ostrom.engine.executors.local import (
-    AnswerEntry,
-    Batch,
-    CallOutcome,
-    Failure,
-    Opened,
-    UnitPlayer,
-    UnitReport,
-    Work,
-    WorkerConfig,
-)
-from ostrom.engine.gate import RunGate, SlotRequest, Stopped
-from ostrom.engine.plan import Budget, Tally
+from ostrom.engine.executors.local import AnswerEntry, CallOutcome, Failure, Opened, UnitEnd, WorkerConfig, play_unit
+from ostrom.engine.gate import RunGate, Stopped
+from ostrom.engine.plan import Budget, Tally, Unit
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes
 from ostrom.ground.errors import BudgetSpent, ModelGivenUp, OstromError, RunError
@@ -38,23 +28,25 @@ from ostrom.ground.version import __version__
 from ostrom.models import open_model
 from ostrom.models.base import Model, Reply, Usage
 from ostrom.models.grants import restore
-from ostrom.models.pending_call import NO_SIZE, CallSize
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall
+
+Batch = tuple[int, list[AnswerEntry | CallRecord]]
+"""The number of a batch, and its entries for the journal, in order, which become durable together."""
 
 
-class _RemoteSlot:
+class _RemoteSlot(PendingCall):
     """A slot request of a worker."""
 
-    dropped, rank = False, 0
-
     def __init__(self, size: CallSize) -> None:
+        super().__init__()
         self.size = size
-        self.era: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.slot: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def start(self, era: int) -> None:
-        self.era.set_result(era)
+    def start(self, era: int = 0) -> None:
+        self.slot.set_result(era)
 
-    def refuse(self, error: OstromError) -> None:
-        self.era.set_exception(error)
+    def refuse(self, error: Exception) -> None:
+        self.slot.set_exception(error)
 
 
 class GateActor:
@@ -85,7 +77,7 @@ class GateActor:
         try:
             place = _RemoteSlot(wanted[0])
             self._gate.request_slot(model, place)
-            eras.append(await place.era)
+            eras.append(await place.slot)
             for size in wanted[1:]:
                 if (era := self._gate.try_acquire(model, size)) is None:
                     break
@@ -115,21 +107,13 @@ class GateActor:
         for model, size in self._reserved.pop(worker, Counter()).elements():
             CallOutcome(model, "abandoned", size=size, more={"billed": True}).apply_to(self._gate)
 
-    async def stop(self) -> None:
-        """Grant no more slots."""
-        self._gate.stop()
+    async def ask(self, method: Literal["stop", "models_to_abort", "give_up"], *arguments: Any) -> Any:
+        """Call a method of the gate."""
+        return getattr(self._gate, method)(*arguments)
 
     async def in_flight(self) -> int:
         """Return the number of calls in flight in the cluster."""
         return self._gate.tally.in_flight
-
-    async def models_to_abort(self, tries: int) -> set[str]:
-        """Return the models with persistent failures."""
-        return self._gate.models_to_abort(tries)
-
-    async def give_up(self, model: str, why: str) -> None:
-        """Make no more calls to a model."""
-        self._gate.give_up(model, why)
 
     async def get(self, key: bytes) -> Reply | None:
         """The cached reply of a key, or None."""
@@ -157,19 +141,18 @@ class ClusterGate:
         self._worker, self._gate_actor = worker, gate_actor
         # A model inside the worker serves few calls at a time, whatever the limit of the cluster.
         self._free = {m: c for m, c in ceilings.items() if c is not None}
-        self._waiting: dict[str, deque[SlotRequest]] = {m: deque() for m in ceilings}
+        self._waiting: dict[str, deque[PendingCall]] = {m: deque() for m in ceilings}
         self._requesting: dict[str, asyncio.Task[None]] = {}
         self._outcomes: list[CallOutcome] = []
 
-    def request_slot(self, model: str, request: SlotRequest) -> None:
+    def request_slot(self, model: str, request: PendingCall) -> None:
         self._waiting[model].append(request)
         self._start_requesting(model)
 
     def succeeded(
         self, model: str, usage: Usage, usd: float | None, size: CallSize = NO_SIZE, written: int = 0, cut: bool = False
     ) -> None:
-        more = {"written": written, "cut": cut}
-        self._report_outcome(CallOutcome(model, "succeeded", (usage, usd), size, more))
+        self._report_outcome(CallOutcome(model, "succeeded", (usage, usd), size, {"written": written, "cut": cut}))
 
     def failed(
         self,
@@ -180,8 +163,7 @@ class ClusterGate:
         size: CallSize = NO_SIZE,
         billed: bool = False,
     ) -> None:
-        more = {"billed": billed}
-        self._report_outcome(CallOutcome(model, "failed", (era, retry_after, last), size, more))
+        self._report_outcome(CallOutcome(model, "failed", (era, retry_after, last), size, {"billed": billed}))
 
     def refused(self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False) -> None:
         self._report_outcome(CallOutcome(model, "refused", (for_good,), size, {"billed": billed}))
@@ -201,7 +183,7 @@ class ClusterGate:
         """Store a reply in the cache."""
         self._gate_actor.put.remote(key, reply)
 
-    def _pending(self, model: str) -> deque[SlotRequest]:
+    def _pending(self, model: str) -> deque[PendingCall]:
         waiting = self._waiting[model]
         while waiting and waiting[0].dropped:
             waiting.popleft()
@@ -290,29 +272,27 @@ class Worker:
 
     async def connect_gate(self, gate_actor: Any) -> None:
         """Connect to the gate of the run and build the agents."""
-        worker_config = self.worker_config
         self._stopping, self._outbox = asyncio.Event(), Outbox()
         ceilings = {m.name: getattr(m, "most_connections", None) for m in self._models.values()}
-        gate = ClusterGate(self.name, gate_actor, ceilings)
-        cache = None if worker_config.options.cache is None else gate
+        gate, options = ClusterGate(self.name, gate_actor, ceilings), self.worker_config.options
         self._caller = Caller(
-            self._outbox, Tally(), gate, self._stopping, worker_config.options.retry, cache, worker_config.options.rates
-        )
+            self._outbox, Tally(), gate, self._stopping, options.retry, None if options.cache is None else gate,
+            options.rates,
+        )  # fmt: skip
         for model in self._models.values():
             self._caller.open(model)
-        self._agent_factory = AgentFactory(
-            self._models, self._library, Invalidity(worker_config.retries, worker_config.policy, worker_config.refused)
-        )
+        self._agent_factory = AgentFactory(self._models, self._library, self.worker_config.invalidity)
 
-    async def play(self, work: Work) -> UnitReport:
-        """Play a unit. All entries are durable before its end is reported."""
-        tally, index = Tally(), work.unit.index
-        player = UnitPlayer(self._agent_factory, self._outbox, self._caller, tally)
-        ended = await player.play(work.unit, work.facts, work.known, work.replies)
+    async def play(self, unit: Unit, *work: Any) -> tuple[UnitEnd, Failure | None, int]:
+        """Play a unit (``play_unit``). All entries are durable before its end is reported.
+
+        Returns the end without its error, the error, and how many unreadable replies no journaled answer accounts for.
+        """
+        tally = Tally()
+        ended = await play_unit(self._agent_factory, self._outbox, self._caller, tally, unit, *work)
         await self._outbox.flush()
-        stray = tally.invalid - self._outbox.complaints.pop(index, 0)
-        failure = None if ended.error is None else Failure.from_error(ended.error)
-        return UnitReport(replace(ended, error=None), failure, stray)
+        stray = tally.invalid - self._outbox.complaints.pop(unit.index, 0)
+        return replace(ended, error=None), None if ended.error is None else Failure.from_error(ended.error), stray
 
     async def exchange(self, written: int) -> Batch:
         """Return the next entries for the journal; ``written`` is the number of batches that the driver has stored."""
@@ -350,16 +330,14 @@ class Worker:
                 f"{here}: has ostrom {__version__}, the driver has {self.worker_config.version}; "
                 "install the same version on every machine"
             )
-        how = difference(self.worker_config.prompts, hashes(self._library, self.worker_config.prompts))
-        if how is not None:
+        if how := difference(self.worker_config.prompts, hashes(self._library, self.worker_config.prompts)):
             raise RunError(
                 f"{here}: its prompts differ from the driver's: {how}; install the same packages on every machine"
             )
 
     def _open(self, name: str, settings: Mapping[str, Any]) -> Model:
-        if self.worker_config.open_models is not None:
-            return self.worker_config.open_models(name, settings)
-        return open_model(name, **settings)
+        opened = self.worker_config.open_models
+        return open_model(name, **settings) if opened is None else opened(name, settings)
 
 
 class Outbox:
@@ -402,15 +380,12 @@ class Outbox:
     async def exchange(self, written: int) -> Batch:
         """Note how many batches are stored, and return the next one when it exists."""
         self._written = written
-        still = []
         for needed, future in self._waiting:
-            if needed > written:
-                still.append((needed, future))
-            elif not future.done():
+            if needed <= written and not future.done():
                 future.set_result(None)
-        self._waiting = still
+        self._waiting = [one for one in self._waiting if one[0] > written]
         await self._some.wait()
         self._some.clear()
         entries, self._entries = self._entries, []
         self._sent += 1
-        return Batch(self._sent, entries)
+        return self._sent, entries

@@ -10,19 +10,18 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ostrom.agents.base import OutsideSeats
 from ostrom.agents.language import AgentFactory, Invalidity
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
-from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
 from ostrom.engine.batching.ledger import Ledger
-from ostrom.engine.batching.scheduler import BatchScheduler
+from ostrom.engine.batching.scheduler import BatchCaller, BatchGate, BatchScheduler
 from ostrom.engine.batching.service import BatchService, check
 from ostrom.engine.caller import Cache, Caller, SeatCalls
 from ostrom.engine.entries import CallRecord, Journaled, Place
@@ -57,9 +56,7 @@ class WorkerConfig:
     grants: Sequence[tuple[str, tuple[str, str, int | None]]]
     """Which API keys the user allowed to be sent where."""
     open_models: Callable[[str, Mapping[str, Any]], Model] | None
-    retries: int
-    policy: str
-    refused: str
+    invalidity: Invalidity
     options: PlayOptions
     """Options for calls and their counting."""
 
@@ -72,16 +69,6 @@ class Opened:
     ceiling: int | None
     """The most concurrent calls of the client, if it runs inside the worker; None otherwise."""
     description: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """A unit for a worker, with its journaled answers and replies."""
-
-    unit: Unit
-    facts: Sequence[Mapping[str, Any]] | None
-    known: dict[Place, Journaled]
-    replies: Replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +89,9 @@ class Failure:
         >>> Failure.from_error(errors.StudyError("is wrong", file="s.yaml")).error()
         StudyError('s.yaml: is wrong')
         """
-        kinds: dict[str, type[OstromError]] = {
-            "SkipMatch": SkipMatch,
-            "Stopped": Stopped,
-            "ReplayDiffers": ReplayDiffers,
-            **vars(errors),
-        }
-        kind = kinds.get(self.kind, OstromError)
-        made = kind.__new__(kind)
+        others = {kind.__name__: kind for kind in (SkipMatch, Stopped, ReplayDiffers)}
+        kind = (vars(errors) | others).get(self.kind, OstromError)
+        made: OstromError = kind.__new__(kind)
         Exception.__init__(made, self.text)
         return made
 
@@ -130,34 +112,11 @@ class CallOutcome:
         gate.release(self.model)
 
 
-@dataclass(frozen=True, slots=True)
-class UnitReport:
-    """How a unit ended on a worker."""
-
-    end: UnitEnd
-    """The end without its error, which is sent as ``failure``."""
-    failure: Failure | None
-    stray: int
-    """The number of unreadable replies that no journaled answer accounts for."""
-
-    @property
-    def to_unit_end(self) -> UnitEnd:
-        """Return the end of the unit with its error restored."""
-        return self.end if self.failure is None else replace(self.end, error=self.failure.error())
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Entries for the journal, in order, that become durable together."""
-
-    number: int
-    entries: list[AnswerEntry | CallRecord]
-
-
 def prompt_files(library: Library) -> dict[str, dict[str, bytes]]:
     """Return the user's own prompt files by prompt set; those for all agents are under the empty name."""
-    files = {} if library.folder is None else {"": library.own_files}
-    return files | {name: chosen.own_files for name, chosen in library.sets.items()}
+    return ({} if library.folder is None else {"": library.own_files}) | {
+        name: chosen.own_files for name, chosen in library.sets.items()
+    }
 
 
 def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
@@ -195,8 +154,7 @@ class Assignment:
         """Return the answers and replies of an earlier attempt."""
         if not self.resume:
             return {}, {}
-        index = self.unit.index
-        return journal.answers(index), {} if self.again else journal.replies(index)
+        return journal.answers(self.unit.index), {} if self.again else journal.replies(self.unit.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,66 +180,34 @@ class Session:
     @property
     def cached_since(self) -> float:
         """Return the earliest arrival time of a cached reply that may be used."""
-        if self.plan.registered is None:
-            return 0.0
-        return datetime.fromisoformat(self.plan.registered["created"]).timestamp()
+        registered = self.plan.registered
+        return 0.0 if registered is None else datetime.fromisoformat(registered["created"]).timestamp()
 
 
-class Executor(Protocol):
-    """Plays units. It is opened before anything is written, so that a wrong model leaves no run."""
-
-    described: Mapping[str, Mapping[str, Any]]
-    """The models' descriptions for the manifest; available after ``open``."""
-
-    async def open(self) -> None:
-        """Open the models."""
-
-    async def start(self, session: Session) -> None:
-        """Begin a session."""
-
-    def capacity(self) -> int:
-        """Return how many units should be in play now, by the limits of the models."""
-
-    async def play(self, assignment: Assignment) -> UnitEnd:
-        """Play one unit; user-facing errors are returned in its end."""
-
-    async def models_to_abort(self) -> set[str]:
-        """The models to which further calls would be wasted."""
-
-    def give_up(self, model: str, why: str) -> None:
-        """Make no more calls to a model."""
-
-    def stop(self) -> None:
-        """Start no more calls; calls in flight are awaited and journaled."""
-
-    async def close(self) -> None:
-        """Close everything that was opened."""
-
-
-class UnitPlayer:
-    """Plays units with the models of one process: builds the agents and returns how each unit ended."""
-
-    def __init__(self, agent_factory: AgentFactory, journal: Answers, calls: Calls, tally: Tally) -> None:
-        self.agent_factory, self.journal, self.calls, self.tally = agent_factory, journal, calls, tally
-
-    async def play(
-        self, unit: Unit, facts: Sequence[Mapping[str, Any]] | None, journaled: dict[Place, Journaled], replies: Replies
-    ) -> UnitEnd:
-        """Play a unit with the outcomes of its preparations and the entries of an earlier attempt."""
-        match: LiveMatch | None = None
-        try:
-            mechanism = unit.mechanism if facts is None else unit.mechanism.with_preparations(facts)
-            agents = self.agent_factory([seated.config for seated in unit.players], unit.streams)
-            play = mechanism.play(unit.game, unit.streams)
-            match = LiveMatch(
-                unit, play, agents, self.journal, self.calls, self.tally, journaled, replies,
-                lambda config: self.agent_factory.agent(config, unit.streams),
-            )  # fmt: skip
-            outcome = await match.run()
-        except OstromError as error:
-            return UnitEnd(match.step if match else 0, error=error)
-        rows = match.record.rows(outcome.rounds).to_bytes() if keeps_rows(unit, len(match.record)) else None
-        return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
+async def play_unit(
+    agent_factory: AgentFactory,
+    journal: Answers,
+    calls: Calls,
+    tally: Tally,
+    unit: Unit,
+    facts: Sequence[Mapping[str, Any]] | None,
+    journaled: dict[Place, Journaled],
+    replies: Replies,
+) -> UnitEnd:
+    """Play a unit with the outcomes of its preparations and the entries of an earlier attempt; return how it ended."""
+    match: LiveMatch | None = None
+    try:
+        mechanism = unit.mechanism if facts is None else unit.mechanism.with_preparations(facts)
+        agents = agent_factory([seated.config for seated in unit.players], unit.streams)
+        match = LiveMatch(
+            unit, mechanism.play(unit.game, unit.streams), agents, journal, calls, tally, journaled, replies,
+            lambda config: agent_factory.agent(config, unit.streams),
+        )  # fmt: skip
+        outcome = await match.run()
+    except OstromError as error:
+        return UnitEnd(match.step if match else 0, error=error)
+    rows = match.record.rows(outcome.rounds).to_bytes() if keeps_rows(unit, len(match.record)) else None
+    return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
 
 
 def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int:
@@ -303,9 +229,7 @@ def matches_at_once(calls: int, in_process: bool, seats: int) -> int:
     >>> matches_at_once(64, False, 2), matches_at_once(4, True, 2), matches_at_once(0, False, 2)
     (128, 2, 1)
     """
-    if not calls:
-        return 1
-    return max(1, calls // seats) if in_process else max(8, min(2 * calls, 4096))
+    return max(1, calls // seats) if in_process or not calls else max(8, min(2 * calls, 4096))
 
 
 OWN_FILES = 48
@@ -314,7 +238,10 @@ WANTED_FILES = 4096
 
 
 class LocalExecutor:
-    """Plays units with the models that were opened in this process."""
+    """Plays units with the models that were opened in this process.
+
+    An executor is opened before anything is written, so that a wrong model leaves no run.
+    """
 
     caller_type: type[Caller] = Caller
     factory_type: type[AgentFactory] = AgentFactory
@@ -346,33 +273,28 @@ class LocalExecutor:
         caller = self._make_caller(session, gate)
         ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
         for model, ceiling in zip(self.models.values(), ceilings, strict=True):
-            most = most_calls(model.connections, ceiling, self.options.max_connections)
-            most = max(1, min(most, self._left // len(self.models)))
-            self._open_gate(gate, model, most)
+            most = min(
+                most_calls(model.connections, ceiling, self.options.max_connections), self._left // len(self.models)
+            )
+            gate.open(model.name, self.options.start_connections or model.connections, max(1, most))
             caller.open(model)
         self._outside = plan.outside
+        agents = self.factory_type(
+            self.models, self.library, Invalidity(plan.retries, plan.policy, plan.refused), plan.arrivals, plan.trees,
+            plan.outside,
+        )  # fmt: skip
         calls = caller if plan.outside is None else SeatCalls(caller, plan.outside, session.journal)
-        self._player = UnitPlayer(self._make_agents(session), session.journal, calls, session.tally)
+        self._play = partial(play_unit, agents, session.journal, calls, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)
 
     def _make_gate(self, session: Session) -> RunGate:
         return RunGate(session.tally, session.plan.budget, self._stopping, self.options.rates)
 
-    def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:
-        gate.open(model.name, self.options.start_connections or model.connections, most)
-
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
         return self.caller_type(
             session.journal, session.tally, gate, self._stopping, self.options.retry, self._cache, self.options.rates
         )
-
-    def _make_agents(self, session: Session) -> AgentFactory:
-        plan = session.plan
-        return self.factory_type(
-            self.models, self.library, Invalidity(plan.retries, plan.policy, plan.refused), plan.arrivals, plan.trees,
-            plan.outside,
-        )  # fmt: skip
 
     def capacity(self) -> int:
         """The number of matches to play at once: enough to use all open slots, within the limit of outside seats."""
@@ -381,18 +303,12 @@ class LocalExecutor:
         most = None if self._outside is None else self._outside.at_once
         return count if most is None else min(count, most) if self.models else most
 
-    def play(self, assignment: Assignment) -> Coroutine[Any, Any, UnitEnd]:
-        """Play one unit."""
-        journaled, replies = assignment.known(self._journal)
-        playing = self._player.play(assignment.unit, assignment.facts, journaled, replies)
-        return playing if self._outside is None else self._play_and_report(assignment.unit, playing, self._outside)
-
-    async def _play_and_report(
-        self, unit: Unit, playing: Coroutine[Any, Any, UnitEnd], outside: OutsideSeats
-    ) -> UnitEnd:
-        """Play a unit and report its end to external agents."""
-        ended = await playing
-        outside.ended(unit.index, ended.scores)
+    async def play(self, assignment: Assignment) -> UnitEnd:
+        """Play one unit, and report its end to external agents."""
+        unit = assignment.unit
+        ended = await self._play(unit, assignment.facts, *assignment.known(self._journal))
+        if self._outside is not None:
+            self._outside.ended(unit.index, ended.scores)
         return ended
 
     async def models_to_abort(self) -> set[str]:
@@ -452,9 +368,8 @@ class BatchExecutor(LocalExecutor):
     """Plays units with models that answer in batches."""
 
     def __init__(self, models: Mapping[str, Model], library: Library, options: PlayOptions) -> None:
-        self._endpoints = {model.name: batch_endpoint(model) for model in models.values()}
+        self._endpoints, self._started = {model.name: batch_endpoint(model) for model in models.values()}, False
         super().__init__(models, library, options)
-        self._scheduler: BatchScheduler | None = None
 
     async def open(self) -> None:
         """Check that every service has a batch endpoint."""
@@ -465,60 +380,48 @@ class BatchExecutor(LocalExecutor):
     async def start(self, session: Session) -> None:
         """Build the scheduler of batches, and resume the batches of earlier sessions."""
         session.journal.keep_batches()
-        ledger = Ledger(session.journal)
-        options = self.options
+        await super().start(session)
+        await self._scheduler.start()
+
+    def _make_gate(self, session: Session) -> RunGate:
+        ledger, options = Ledger(session.journal), self.options
         services = {
-            name: BatchService(endpoint, ledger, options.retry, self.options.polling)
+            name: BatchService(endpoint, ledger, options.retry, options.polling)
             for name, endpoint in self._endpoints.items()
         }
         for service in services.values():
             service.on_retry_after = partial(_wait, session.tally)
         gate = BatchGate(session.tally, session.plan.budget, self._stopping, options.rates)
-        self._batch_gate = gate
-        self._scheduler = BatchScheduler(services, ledger, session.tally, gate.spending)
-        await super().start(session)
-        await self._scheduler.start()
-
-    def _make_gate(self, session: Session) -> RunGate:  # noqa: ARG002
-        return self._batch_gate
-
-    def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:  # noqa: ARG002
-        gate.open(model.name, MOST, MOST)
+        self._scheduler, self._started = BatchScheduler(services, ledger, session.tally, gate.spending), True
+        return gate
 
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
-        options = self.options
-        assert self._scheduler is not None
         return BatchCaller(
-            self._scheduler, session.journal, session.tally, gate, self._stopping, options.retry, self._cache,
-            options.rates,
+            self._scheduler, session.journal, session.tally, gate, self._stopping, self.options.retry, self._cache,
+            self.options.rates,
         )  # fmt: skip
 
     def capacity(self) -> int:
         """The number of matches to play at once: ``max_connections``, by default ``MATCHES``."""
         return self.options.max_connections or MATCHES
 
-    def play(self, assignment: Assignment) -> Coroutine[Any, Any, UnitEnd]:
-        """Play one unit."""
-        return self._counted(super().play(assignment))
-
-    async def _counted(self, playing: Coroutine[Any, Any, UnitEnd]) -> UnitEnd:
-        """Play a unit that the scheduler counts among those it waits for."""
-        assert self._scheduler is not None
+    async def play(self, assignment: Assignment) -> UnitEnd:
+        """Play one unit, which the scheduler counts among those it waits for."""
         self._scheduler.enter()
         try:
-            return await playing
+            return await super().play(assignment)
         finally:
             self._scheduler.leave()
 
     def stop(self) -> None:
         """Send no more batches; those under way stay at their services and are collected on resume."""
         super().stop()
-        if self._scheduler is not None:
+        if self._started:
             self._scheduler.stop()
 
     async def close(self) -> None:
         """Stop waiting for batches, and close the endpoints and the cache."""
-        if self._scheduler is not None:
+        if self._started:
             await self._scheduler.close()
         for endpoint in self._endpoints.values():
             await endpoint.close()

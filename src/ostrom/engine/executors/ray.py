@@ -12,21 +12,19 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from ostrom.agents.language import Invalidity
 from ostrom.engine.entries import CallRecord
-from ostrom.engine.executors.actors import GateActor, Worker
+from ostrom.engine.executors.actors import Batch, GateActor, Worker
 from ostrom.engine.executors.local import (
     Assignment,
-    Batch,
     Failure,
     Opened,
     Session,
     UnitEnd,
-    UnitReport,
-    Work,
     WorkerConfig,
     count_entry,
     matches_at_once,
@@ -34,7 +32,6 @@ from ostrom.engine.executors.local import (
     prompt_files,
 )
 from ostrom.engine.gate import Stopped
-from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
@@ -77,9 +74,11 @@ def join(address: str | None, workers: int | None) -> bool:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
     if address is None:
-        options |= {"num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False}
-        options |= {"object_store_memory": STORE}
-    main = threading.current_thread() is threading.main_thread()
+        options |= {
+            "num_cpus": (workers or os.cpu_count() or 1),
+            "include_dashboard": False,
+            "object_store_memory": STORE,
+        }
     before = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address or "local", **options)
@@ -89,18 +88,14 @@ def join(address: str | None, workers: int | None) -> bool:
             raise RunError(f"Ray could not be started on this machine: {problem}") from None
         raise UsageError(f"--ray-address {address}: no cluster answers there ({problem})") from None
     finally:
-        if main:
+        if threading.current_thread() is threading.main_thread():
             # Ray's SIGTERM handler would end the process; the run's own handler stops it cleanly.
             signal.signal(signal.SIGTERM, before)
-    _silence(ray)
-    return True
-
-
-def _silence(ray: Any) -> None:
-    """Keep Ray's messages about lost machines off standard output, which holds results."""
+    # Standard output holds results: Ray's messages about lost machines are kept off it.
     inside: Any = getattr(getattr(ray, "_private", None), "worker", None)
     if hasattr(inside, "_worker_logs_enabled"):
         inside._worker_logs_enabled = False
+    return True
 
 
 def _check_reachable(address: str) -> None:
@@ -171,9 +166,7 @@ class RayExecutor:
             {name: dict(plan.settings(name)) for name in plan.models},
             said(),
             open_models,
-            plan.retries,
-            plan.policy,
-            plan.refused,
+            Invalidity(plan.retries, plan.policy, plan.refused),
             options.for_workers(),
         )
         self._joined = False
@@ -181,7 +174,6 @@ class RayExecutor:
         self._pool = _WorkerPool()
         self._names = (f"worker-{number}" for number in count(1))
         self._gate_actor: Any = None
-        self._session: Session | None = None
         self._stopping = asyncio.Event()
         self._failure: OstromError | None = None
         self._failed = asyncio.Event()
@@ -194,9 +186,8 @@ class RayExecutor:
         """Connect, start the workers and let them open the models."""
         self._joined = join(self.options.ray_address, self.options.workers)
         self._ray = import_ray()
-        wanted = self.options.workers or processors()
-        self._workers = wanted
-        starting = [self._spawn(self._start_worker()) for _ in range(wanted)]
+        self._workers = self.options.workers or processors()
+        starting = [self._spawn(self._start_worker()) for _ in range(self._workers)]
         for task in starting:
             task.add_done_callback(_ignore)
         done, _ = await asyncio.wait(starting, timeout=FIRST_WORKERS)
@@ -218,28 +209,17 @@ class RayExecutor:
             # A model inside the workers has one copy per worker.
             copies = 1 if model.ceiling is None else self._workers
             most = most_calls(model.connections, model.ceiling, options.max_connections)
-            begin = options.start_connections or model.connections * copies
-            models[name] = (begin, most * copies)
+            models[name] = (options.start_connections or model.connections * copies, most * copies)
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             self._ray.get_runtime_context().get_node_id(), soft=False
         )
-        tally = session.tally
-        spent = Tally(
-            calls=tally.calls,
-            tokens_in=tally.tokens_in,
-            tokens_out=tally.tokens_out,
-            usd=tally.usd,
-            unpriced=tally.unpriced,
-            assumed=tally.assumed,
-            assumed_tokens=tally.assumed_tokens,
-            assumed_usd=tally.assumed_usd,
-        )
+        counted = "calls tokens_in tokens_out usd unpriced assumed assumed_tokens assumed_usd".split()
+        spent = Tally(**{name: getattr(session.tally, name) for name in counted})
         cache = None if options.cache is None else options.cache.absolute()
-        gate_actor = self._ray.remote(GateActor).options(
-            num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
-        )
-        self._gate_actor = gate_actor.remote(
-            spent, session.plan.budget, models, cache, options.rates, session.cached_since
+        self._gate_actor = (
+            self._ray.remote(GateActor)
+            .options(num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy)
+            .remote(spent, session.plan.budget, models, cache, options.rates, session.cached_since)
         )
         for handle in list(self._pool.handles):
             try:
@@ -251,8 +231,10 @@ class RayExecutor:
         self._spawn(self._watch())
         seats = max(1, session.plan.unit(0).game.seats) if len(session.plan) else 1
         in_process = all(model.ceiling is not None for model in opened.values())
-        at_once = matches_at_once(sum(most for _, most in models.values()), in_process, seats)
-        self._capacity = min(at_once, self._workers * self.options.worker_matches)
+        self._capacity = min(
+            matches_at_once(sum(most for _, most in models.values()), in_process, seats),
+            self._workers * self.options.worker_matches,
+        )
 
     def capacity(self) -> int:
         """Return how many units can be played at once, by the workers and the limits of the models."""
@@ -263,33 +245,32 @@ class RayExecutor:
         self._stopping.set()
         self._pool.change()
         if self._gate_actor is not None:
-            self._gate_actor.stop.remote()
+            self._gate_actor.ask.remote("stop")
             for handle in self._pool.handles:
                 handle.actor.stop.remote()
 
     async def models_to_abort(self) -> set[str]:
         """Return the models with persistent failures in the whole cluster."""
         try:
-            models: set[str] = await self._gate_actor.models_to_abort.remote(self.options.retry.tries)
+            models: set[str] = await self._gate_actor.ask.remote("models_to_abort", self.options.retry.tries)
         except self._ray.exceptions.RayActorError:
             return set(self._worker_config.models)  # the run cannot continue without the gate actor
         return models
 
     def give_up(self, model: str, why: str) -> None:
         """Close the gate to a model for all workers."""
-        self._gate_actor.give_up.remote(model, why)
+        self._gate_actor.ask.remote("give_up", model, why)
 
     async def close(self) -> None:
         """Stop the workers, and disconnect from the cluster if this run connected to it."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        closing = [handle.actor.close.remote() for handle in self._pool.handles]
-        if self._gate_actor is not None:
-            closing.append(self._gate_actor.close.remote())
+        gate_actors = [] if self._gate_actor is None else [self._gate_actor]
+        closing = [actor.close.remote() for actor in (*(handle.actor for handle in self._pool.handles), *gate_actors)]
         if closing:
             await asyncio.wait([asyncio.ensure_future(_quiet(reference)) for reference in closing], timeout=10)
-        for actor in [*self._started, *([self._gate_actor] if self._gate_actor is not None else [])]:
+        for actor in (*self._started, *gate_actors):
             with suppress(Exception):
                 self._ray.kill(actor)
         if self._joined:
@@ -314,7 +295,7 @@ class RayExecutor:
             raise opened.error()
         self._compare(opened)
         handle = WorkerHandle(name, actor)
-        if self._session is not None:
+        if self._gate_actor is not None:
             await self._connect_worker(handle)
         self._pool.handles.append(handle)
         self._pool.change()
@@ -337,19 +318,18 @@ class RayExecutor:
 
     async def _receive(self, handle: WorkerHandle) -> None:
         """Write a worker's entries, and acknowledge them with the next request."""
-        assert self._session is not None
         journal, written = self._session.journal, 0
         try:
             while True:
                 batch: Batch = await handle.actor.exchange.remote(written)
-                for entry in batch.entries:
+                for entry in batch[1]:
                     if isinstance(entry, CallRecord):
                         journal.call(entry)
                     else:
                         journal.answer(*entry)
                     count_entry(self._session.tally, entry)
                 await journal.flush()
-                written = batch.number
+                written = batch[0]
         except self._ray.exceptions.RayActorError:
             self._spawn(self._remove_dead(handle))
         except OstromError as error:
@@ -362,7 +342,6 @@ class RayExecutor:
 
     async def _give_up(self, handle: WorkerHandle) -> None:
         """Drop a worker: accept no more messages, and make those received durable."""
-        assert self._session is not None
         self._session.tally.lost_workers += 1
         if handle in self._pool.handles:
             self._pool.handles.remove(handle)
@@ -384,8 +363,7 @@ class RayExecutor:
                 raise self._failure
             if self._stopping.is_set():
                 raise Stopped("stopped")
-            free = [handle for handle in self._pool.handles if handle.load < self.options.worker_matches]
-            if free:
+            if free := [handle for handle in self._pool.handles if handle.load < self.options.worker_matches]:
                 handle = min(free, key=lambda p: p.load)
                 handle.load += 1
                 return handle
@@ -403,7 +381,6 @@ class RayExecutor:
 
     async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit on a worker; if the worker dies, on another one."""
-        assert self._session is not None
         journal, index = self._session.journal, assignment.unit.index
         journaled, replies = assignment.known(journal)
         old = journal.replies(index) if assignment.resume and assignment.again else {}
@@ -413,7 +390,9 @@ class RayExecutor:
             except OstromError as error:
                 return UnitEnd(error=error)
             try:
-                report = await self._report(handle, Work(assignment.unit, assignment.facts, journaled, replies))
+                ended, failure, stray = await self._report(
+                    handle.actor.play.remote(assignment.unit, assignment.facts, journaled, replies)
+                )
             except self._ray.exceptions.RayActorError:
                 await self._remove_dead(handle)
             except self._ray.exceptions.RayError as error:
@@ -421,19 +400,21 @@ class RayExecutor:
             except OstromError as error:
                 return UnitEnd(error=error)
             else:
-                self._session.tally.invalid += report.stray
-                return report.to_unit_end
+                self._session.tally.invalid += stray
+                return ended if failure is None else replace(ended, error=failure.error())
             finally:
                 handle.load -= 1
                 self._pool.change()
-            journaled, replies = journal.answers(index), _fresh(journal.replies(index), old)
+            # Replies that were there before are to be requested again.
+            journaled = journal.answers(index)
+            replies = {key: reply for key, reply in journal.replies(index).items() if old.get(key) != reply}
         return UnitEnd(
             error=RunError(f"match {index}: {MOST_DEATHS} workers died while they played it; is it too large?")
         )
 
-    async def _report(self, handle: WorkerHandle, work: Work) -> UnitReport:
-        """Return the worker's report, unless the journal fails first."""
-        playing = asyncio.ensure_future(_wait(handle.actor.play.remote(work)))
+    async def _report(self, work: Any) -> tuple[UnitEnd, Failure | None, int]:
+        """Return the worker's report (``Worker.play``), unless the journal fails first."""
+        playing = asyncio.ensure_future(_wait(work))
         failing = asyncio.ensure_future(self._failed.wait())
         try:
             await asyncio.wait([playing, failing], return_when=asyncio.FIRST_COMPLETED)
@@ -443,7 +424,7 @@ class RayExecutor:
                 playing.cancel()
         if self._failure is not None and not playing.done():
             raise self._failure
-        report: UnitReport = await playing
+        report: tuple[UnitEnd, Failure | None, int] = await playing
         return report
 
     def _fail(self, error: OstromError) -> None:
@@ -453,7 +434,6 @@ class RayExecutor:
 
     async def _watch(self) -> None:
         """Update the number of calls in flight for the progress display."""
-        assert self._session is not None
         tally = self._session.tally
         try:
             while True:
@@ -469,11 +449,6 @@ class RayExecutor:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _fresh(replies: Replies, old: Replies) -> Replies:
-    """Return the replies that differ from the old ones, which are to be requested again."""
-    return {key: reply for key, reply in replies.items() if old.get(key) != reply}
 
 
 async def _wait(reference: Any) -> Any:

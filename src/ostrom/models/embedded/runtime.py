@@ -66,24 +66,26 @@ class Runtime:
         xllamacpp = _library()
         params = xllamacpp.CommonParams()
         params.model.path = str(load.path)
-        params.n_parallel = load.slots
-        params.n_ctx = load.context * load.slots
-        params.n_batch = BATCH
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = load.threads
-        params.n_gpu_layers = load.gpu_layers
-        params.fit_params = False
-        params.verbosity = -1
-        # The cache does not record which adapter computed an entry.
-        params.cache_ram_mib = CACHE_MIB if load.keep_prompts and not adapters else 0
-        params.slot_prompt_similarity = ALIKE
-        params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
-        params.hostnames = ["127.0.0.1"]
-        params.api_keys = [secrets.token_hex(32)]
-        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(path), 1.0) for path in adapters]
-        params.ui = params.endpoint_slots = params.endpoint_props = False
-        self._stopping = threading.Event()
-        self._calls = 0
-        self._idle = threading.Condition()
+        settings = {
+            "n_parallel": load.slots,
+            "n_ctx": load.context * load.slots,
+            "n_batch": BATCH,
+            "n_gpu_layers": load.gpu_layers,
+            "fit_params": False,
+            "verbosity": -1,
+            # The cache does not record which adapter computed an entry.
+            "cache_ram_mib": CACHE_MIB if load.keep_prompts and not adapters else 0,
+            "slot_prompt_similarity": ALIKE,
+            "reasoning_format": xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE,
+            "hostnames": ["127.0.0.1"],
+            "api_keys": [secrets.token_hex(32)],
+            "lora_adapters": [xllamacpp.CommonAdapterLoraInfo(str(path), 1.0) for path in adapters],
+            **dict.fromkeys(("ui", "endpoint_slots", "endpoint_props"), False),
+        }
+        for name, value in settings.items():
+            setattr(params, name, value)
+        self._stopping, self._calls, self._idle = threading.Event(), 0, threading.Condition()
         with _LOADING:
             if _LEAVING.is_set():
                 raise ModelError("the process is ending")
@@ -227,8 +229,7 @@ class Beginnings:
 
     def _begins(self, prompt: str, other: str) -> bool:
         """Return whether a prompt shares far more with another prompt than with any that was read before."""
-        longest = max((_common(prompt, ended) for ended in self._ended), default=0)
-        return _common(prompt, other) >= longest + SHARED
+        return _common(prompt, other) >= max((_common(prompt, ended) for ended in self._ended), default=0) + SHARED
 
 
 def _common(one: str, other: str) -> int:
@@ -258,8 +259,7 @@ class SharedRuntime:
     def runtime(self) -> Runtime:
         """Return the runtime; the first caller loads it, others wait."""
         with self._loading:
-            if self._runtime is None:
-                self._runtime = Runtime(self.load, self.adapters)
+            self._runtime = self._runtime or Runtime(self.load, self.adapters)
             return self._runtime
 
     def scales(self, adapter: Path | None, scale: float) -> list[dict[str, Any]]:
@@ -284,15 +284,13 @@ def enter(client: Any, load: Load, adapter: Path | None) -> SharedRuntime:
     """Return the runtime of a client: the same for every call until it is released."""
     with _LOCK:
         loaded = _LOADED.setdefault(load, [])
-        for shared in loaded:
-            if adapter is None or adapter in shared.adapters:
-                break
-        else:
-            wanted = {path for path in _CLIENTS.get(load, {}).values() if path is not None}
-            shared = SharedRuntime(load, tuple(sorted({*wanted, *([adapter] if adapter else [])})))
-            loaded.append(shared)
-        shared.users.add(id(client))
-        return shared
+        fitting = [shared for shared in loaded if adapter is None or adapter in shared.adapters]
+        if not fitting:
+            wanted = {*_CLIENTS.get(load, {}).values(), adapter} - {None}
+            fitting = [SharedRuntime(load, tuple(sorted(path for path in wanted if path is not None)))]
+            loaded += fitting
+        fitting[0].users.add(id(client))
+        return fitting[0]
 
 
 def release(client: Any, load: Load) -> None:

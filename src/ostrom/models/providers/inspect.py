@@ -14,7 +14,7 @@ from ostrom.ground.errors import (
     TimedOut,
     UsageError,
 )
-from ostrom.models.asking import at_least_one, positive, refuse_beyond, token_count
+from ostrom.models.asking import as_list, at_least_one, positive, put_params, refuse_beyond, token_count
 from ostrom.models.base import Abilities, Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.failures import make, one_line
 from ostrom.models.grants import INSPECT, require
@@ -22,6 +22,7 @@ from ostrom.models.redaction import environment_secrets, redactor
 from ostrom.models.services import checked_url
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
+_WORDS = {name: name for name in PARAMS if name != "extra"} | {"stop": "stop_seqs"}
 _FINISH: dict[str, Finish] = {
     "stop": "stop",
     "max_tokens": "length",
@@ -109,15 +110,12 @@ class InspectModel:
         if self._model is None:
             raise ModelError(f"{self.name} was closed before this call")
         config: dict[str, Any] = {}
-        for name, value in request.params.items():
-            if name not in PARAMS:
-                raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
-            if name == "stop":
-                config["stop_seqs"] = [value] if isinstance(value, str) else list(value)
-            elif name == "extra":
-                config.update(value)
-            else:
-                config[name] = value
+        put_params(
+            config,
+            {name: as_list(value) if name == "stop" else value for name, value in request.params.items()},
+            _WORDS,
+            PARAMS,
+        )
         if request.top_logprobs:
             config |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return config
@@ -130,15 +128,12 @@ class InspectModel:
         choice = output.choices[0]
         content = choice.message.content
         thoughts = [] if isinstance(content, str) else [p for p in content if p.type == "reasoning"]
-        reasoning = "\n".join(p.summary or p.reasoning for p in thoughts) if thoughts else None
-        kind: ReasoningKind = "none"
-        if thoughts:
-            kind = "summary" if any(p.summary or p.redacted for p in thoughts) else "raw"
+        kind: ReasoningKind = "summary" if any(p.summary or p.redacted for p in thoughts) else "raw"
         usage = output.usage
         return Reply(
             text=choice.message.text,
-            reasoning=reasoning,
-            reasoning_kind=kind,
+            reasoning="\n".join(p.summary or p.reasoning for p in thoughts) if thoughts else None,
+            reasoning_kind=kind if thoughts else "none",
             finish=_FINISH.get(choice.stop_reason, "other"),
             usage=Usage(
                 token_count(usage.input_tokens),
@@ -162,25 +157,23 @@ class InspectModel:
 
 def _mapped(error: BaseException, name: str) -> ModelError:
     """Convert a provider's exception to a ModelError: by its status, else by its class name."""
-    last = getattr(error, "last_attempt", None)  # the wrapper of Inspect's retries
-    if last is not None and last.exception() is not None:
+    # Inspect wraps the error of its last attempt.
+    if (last := getattr(error, "last_attempt", None)) is not None and last.exception() is not None:
         error = last.exception()
-    message = f"{name}: {one_line(str(error), environment_secrets()) or type(error).__name__}"
-    for attribute in ("status_code", "status", "code"):
-        status = getattr(error, attribute, None)
+    text, kind = one_line(str(error), environment_secrets()), type(error).__name__
+    for status in (getattr(error, attribute, None) for attribute in ("status_code", "status", "code")):
         if isinstance(status, int) and 300 <= status < 600:
-            return make(status, name, one_line(str(error), environment_secrets()))
-    kind = type(error).__name__
-    if "Timeout" in kind:
-        return TimedOut(message)
-    if "Connect" in kind:
-        return ConnectionFailed(message)
-    if "Auth" in kind or "Prerequisite" in kind:
-        return AccessRefused(message)
-    if isinstance(error, TypeError | ValueError | LookupError | AttributeError):
-        # The package failed while parsing a reply.
-        return MalformedReply(message)
-    return RequestRefused(message)
+            return make(status, name, text)
+    # A package that fails while it parses a reply raises one of these.
+    parsing = isinstance(error, TypeError | ValueError | LookupError | AttributeError)
+    of_name = (meaning for word, meaning in _OF_CLASS.items() if word in kind)
+    return next(of_name, MalformedReply if parsing else RequestRefused)(f"{name}: {text or kind}")
+
+
+_OF_CLASS: dict[str, type[ModelError]] = {
+    "Timeout": TimedOut, "Connect": ConnectionFailed, "Auth": AccessRefused, "Prerequisite": AccessRefused
+}  # fmt: skip
+"""The error by a word in the class name of a provider's exception."""
 
 
 PROVIDER = InspectModel

@@ -64,8 +64,10 @@ class ReplicatedModel:
     def describe(self) -> Mapping[str, Any]:
         """The description of the first server, with the addresses of all of them."""
         facts = dict(self.replicas[0].describe())
-        addresses = [replica.describe()["base_url"] for replica in self.replicas]
-        return {**facts, "client": {**facts["client"], "replicas": addresses}}
+        return {
+            **facts,
+            "client": {**facts["client"], "replicas": [replica.describe()["base_url"] for replica in self.replicas]},
+        }
 
 
 def addresses_of(address: str, replicas: Iterable[str] | None) -> list[str]:
@@ -96,8 +98,8 @@ class OpenAIBatches(BatchEndpoint):
     after = "after"
 
     def __init__(self, transport: Transport, endpoint: str, encode: Callable[[Request], bytes]) -> None:
-        self.transport, self._endpoint, self.encode = transport, endpoint, encode
-        self.who = transport.who
+        super().__init__(transport, encode)
+        self._endpoint = endpoint
 
     def read(self, line: ResultLine, request: Request) -> Reply:
         """The reply in a line of results."""
@@ -121,18 +123,24 @@ class OpenAIBatches(BatchEndpoint):
             for r in requests
         ]
         body = b"".join([*(part.encode() for part in parts), b"\n".join(lines), f"\n\r\n--{boundary}--\r\n".encode()])
-        kind = f"multipart/form-data; boundary={boundary}"
-        return identifier(await self.json("POST", "/files", body, kind), self.who)
+        return identifier(
+            await self.json("POST", "/files", body, f"multipart/form-data; boundary={boundary}"), self.who
+        )
 
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
         """Make a batch from an uploaded file."""
-        wanted = {
-            "input_file_id": file,
-            "endpoint": self._endpoint,
-            "completion_window": "24h",
-            "metadata": {"ostrom": marker},
-        }
-        return self._status(await self.json("POST", self.root, wanted))
+        return self._status(
+            await self.json(
+                "POST",
+                self.root,
+                {
+                    "input_file_id": file,
+                    "endpoint": self._endpoint,
+                    "completion_window": "24h",
+                    "metadata": {"ostrom": marker},
+                },
+            )
+        )
 
     def is_ours(self, batch: BatchStatus, wanted: Wanted) -> bool:
         """Return whether a batch has our marker in its metadata, or was made from our file."""
@@ -143,17 +151,15 @@ class OpenAIBatches(BatchEndpoint):
         return [_line(entry) for entry in await self.lines(f"/files/{output}/content", batch.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
-        how = document.get("status")
-        if not isinstance(how, str):
+        if not isinstance(how := document.get("status"), str):
             raise MalformedReply(f"{self.who} sent a batch without a status")
         clean = self.transport.redactor.clean  # nested escapes reveal a key only now
         how = clean(how.lower())
-        counts = document.get("request_counts")
-        counts = counts if isinstance(counts, dict) else {}
+        counts, metadata = (
+            part if isinstance(part := document.get(name), dict) else {} for name in ("request_counts", "metadata")
+        )
         done, failed = count(counts.get("completed")), count(counts.get("failed"))
-        metadata, created = document.get("metadata"), document.get("created_at")
-        marker = metadata.get("ostrom") if isinstance(metadata, dict) else None
-        source = document.get("input_file_id")
+        marker, created, source = metadata.get("ostrom"), document.get("created_at"), document.get("input_file_id")
         outputs = [document.get(name) for name in ("output_file_id", "error_file_id")]
         return BatchStatus(
             identifier(document, self.who),
@@ -174,9 +180,9 @@ def _line(entry: dict[str, Any]) -> ResultLine:
     name, response, error = entry["custom_id"], entry.get("response"), entry.get("error")
     if isinstance(response, dict) and isinstance(response.get("body"), dict):
         body, status = response["body"], response.get("status_code")
+        if status in (None, 200) and body.get("error"):
+            return ResultLine(name, "error", body["error"])
         if status in (None, 200):
-            if body.get("error"):
-                return ResultLine(name, "error", body["error"])
             return ResultLine(name, "reply" if isinstance(body.get("choices"), list) else "bad", body)
         if type(status) is int and 300 <= status <= 599:
             return ResultLine(name, "error", body, status)
@@ -222,8 +228,7 @@ class OpenAIModel(HttpModel):
         reasons = dialect == "openai" and is_reasoning_model(model)
         self._token_word = "max_completion_tokens" if reasons else "max_tokens"
         self._path = f"/{'chat/' if self._dialect.endpoint == 'chat' else ''}completions"
-        self._timeout = positive(timeout, "timeout")
-        self._key = key
+        self._timeout, self._key = positive(timeout, "timeout"), key
         self._transport = self._reach(self._path, self._timeout)
 
     def _reach(self, path: str, timeout: float) -> Transport:
@@ -273,17 +278,15 @@ def abilities_for(model: str, dialect: str, wanted: Iterable[str] | None, *, who
     if dialect not in DIALECTS:
         raise StudyError("unknown dialect", key="dialect", actual=dialect, allowed=sorted(DIALECTS))
     abilities = abilities_of(DIALECTS[dialect], wanted, who=who)
-    if dialect == "openai" and is_reasoning_model(model) and wanted is None:
-        return replace(abilities, logprobs=False)
-    return abilities
+    hides_logprobs = dialect == "openai" and is_reasoning_model(model) and wanted is None
+    return replace(abilities, logprobs=False) if hides_logprobs else abilities
 
 
 def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:
     """Return the abilities of a model of a service or a URL, without its key."""
     service, _, model = name.partition("/")
     usual = SERVICES[service].dialect if service in SERVICES else "plain"
-    if service not in SERVICES:
-        model = name.partition("#")[2]
+    model = model if service in SERVICES else name.partition("#")[2]
     return abilities_for(model, settings.get("dialect") or usual, settings.get("abilities"), who=name)
 
 
@@ -303,14 +306,9 @@ def open_service(
     entry = SERVICES[service]
     moved = first_set((entry.url_variable,)) if entry.url_variable else None
     first, *_ = replicas or (None,)
-    if base_url is not None:
-        address = checked_url(base_url, source="base_url")
-    elif first is not None:
-        address = checked_url(first, source="replicas")
-    elif moved is not None:
-        address = checked_url(moved, source=str(entry.url_variable))
-    else:
-        address = home_of(service)
+    stated = ((base_url, "base_url"), (first, "replicas"), (moved, str(entry.url_variable)))
+    addresses = (checked_url(url, source=source) for url, source in stated if url is not None)
+    address = next(addresses, None) or home_of(service)
     homes = [entry.base_url, *([moved] if moved else [])]
 
     def client(address: str) -> OpenAIModel:

@@ -33,11 +33,9 @@ class ScriptedModel:
     """
 
     def __init__(self, name: str, source: Source, *, abilities: Abilities = EVERYTHING, connections: int = 16) -> None:
-        self.name = name
-        self.abilities = abilities
+        self.name, self.abilities = name, abilities
         self.connections = at_least_one(connections, "connections")
-        self.calls = 0
-        self._source = source
+        self.calls, self._source = 0, source
         self._rest: Iterator[Answer] | None = None if isinstance(source, str) or callable(source) else iter(source)
 
     def __repr__(self) -> str:
@@ -53,17 +51,16 @@ class ScriptedModel:
                 raise ModelError(f"{self.name}: the script ended after {self.calls - 1} replies")
         elif callable(self._source):
             answer = self._source(request)
-            if inspect.isawaitable(answer):
-                answer = await answer
+            answer = await answer if inspect.isawaitable(answer) else answer
         else:
             answer = self._source
         if isinstance(answer, ModelError):
             raise answer
         reply = answer if isinstance(answer, Reply) else Reply(text=answer, model=self.name)
-        if reply.usage == Usage():
-            words = sum(len(message.content.split()) for message in request.messages)
-            reply = replace(reply, usage=Usage(input=words, output=len(reply.text.split())))
-        return reply
+        words = sum(len(message.content.split()) for message in request.messages)
+        return replace(
+            reply, usage=Usage(input=words, output=len(reply.text.split())) if reply.usage == Usage() else reply.usage
+        )
 
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""

@@ -19,7 +19,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -40,7 +40,6 @@ from ostrom.ground.process_groups import GroupGuard, signal_group
 from ostrom.ground.terminal import print_stderr
 from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Model, Reply, Request
-from ostrom.models.dialects import DIALECTS
 from ostrom.models.failures import one_line
 from ostrom.models.openai_wire import PARAMS
 from ostrom.models.providers.openai import OpenAIModel, abilities_for, open_service
@@ -89,8 +88,7 @@ class ServerProcess:
             make_view(Path(plan.model))
         command = plan.command(self.port)
         log.parent.mkdir(parents=True, exist_ok=True)
-        fresh = log.exists() and log.stat().st_size > LARGEST_LOG
-        with log.open("wb" if fresh else "ab") as output:
+        with log.open("wb" if (log.exists() and log.stat().st_size > LARGEST_LOG) else "ab") as output:
             output.write(f"--- {datetime.now():%Y-%m-%d %H:%M:%S} {' '.join(command)}\n".encode())
             output.flush()
             logger.info("%s: starting %s (log: %s)", who, command[0], log)
@@ -130,9 +128,8 @@ class LocalServer:
     def __init__(self, plan: ServerPlan, *, who: str, start: float = START) -> None:
         self.plan, self.who, self.start = plan, who, start
         words = json.dumps([plan.arguments(0), plan.settings.get("environment")])
-        name = f"{plan.kind}-{short_hash(words)}"
-        self.log = cache_folder("servers") / f"{name}.log"
-        self._name = name
+        self._name = f"{plan.kind}-{short_hash(words)}"
+        self.log = cache_folder("servers") / f"{self._name}.log"
         self._process: ServerProcess | None = None
         self._starting: asyncio.Task[str] | None = None
         self._refusal: ModelError | None = None
@@ -165,12 +162,10 @@ class LocalServer:
         process, starting = self._process, self._starting
         if process is None or starting is None or not starting.done():
             return
-        if process.outcome() is None and await _healthy(process.port, HEALTH):
+        healthy = process.outcome() is None and await _healthy(process.port, HEALTH)
+        if healthy or self._process is not process:  # another call noticed it first
             return
-        if self._process is not process:
-            return  # another call noticed it first
-        status = process.outcome()
-        how = "hangs" if status is None else f"ended ({status})"
+        how = "hangs" if (status := process.outcome()) is None else f"ended ({status})"
         await self._drop(end=True)
         self._losses += 1
         text = f"{self.who}: the server {how}; log: {self.log}"
@@ -195,9 +190,8 @@ class LocalServer:
                 return f"http://{HOST}:{process.port}/v1"
             tail = await asyncio.to_thread(last_line, self.log)
             await self._drop()
-            if attempt + 1 < PORTS and (again or any(word in tail.lower() for word in _PORT_IN_USE)):
-                continue
-            break
+            if attempt + 1 == PORTS or not (again or any(word in tail.lower() for word in _PORT_IN_USE)):
+                break
         raise AccessRefused(f"{self.who}: the server {status}: {tail or 'it wrote nothing'}; log: {self.log}")
 
     async def _try(self) -> tuple[ServerProcess, str | None]:
@@ -208,8 +202,7 @@ class LocalServer:
         except asyncio.CancelledError:
             await asyncio.gather(joining, return_exceptions=True)  # a thread cannot be cancelled
             raise
-        begun = time.monotonic()
-        reported = NEWS / 2
+        begun, reported = time.monotonic(), NEWS / 2
         while (passed := time.monotonic() - begun) < self.start:
             if passed >= 2 * reported:
                 reported = passed
@@ -232,8 +225,9 @@ class LocalServer:
                 try:
                     process = _running[self._name] = ServerProcess(self.plan, self.log, self.who)
                 except OSError as error:
-                    text = f"{self.who}: the server could not be started: {error.strerror}; log: {self.log}"
-                    raise AccessRefused(text) from None
+                    raise AccessRefused(
+                        f"{self.who}: the server could not be started: {error.strerror}; log: {self.log}"
+                    ) from None
             process.users += 1
             self._process = process
             return process
@@ -256,11 +250,9 @@ async def _healthy(port: int, seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
             reader, writer = await asyncio.open_connection(HOST, port)
-            try:
+            with closing(writer):
                 writer.write(f"GET /health HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode())
                 return b" 200 " in await reader.readline()
-            finally:
-                writer.close()
     except (OSError, TimeoutError, ValueError):
         return False
 
@@ -290,8 +282,7 @@ def last_line(log: Path) -> str:
         text = log.read_bytes()[-8192:].decode("utf-8", "replace")
         start = [line for line in text.rpartition("\n---")[2].splitlines()[1:] if line.strip()]
         causes = [line for line in start if any(word in line.lower() for word in _CAUSES)]
-        for line in (causes or start)[-1:]:
-            return one_line(line)[:200]
+        return one_line((causes or start or [""])[-1])[:200]
     return ""
 
 
@@ -343,8 +334,7 @@ class ServedModel:
         self._check_sampling(request)
         if self._server is None:
             self._server = LocalServer(self._plan(), who=self.name, start=self._start)
-        server = self._server
-        address = await server.address()
+        server, address = self._server, await self._server.address()
         if self._client is None or address != self._address:
             self._client, self._address = self._connect(server, address), address
         try:
@@ -358,15 +348,13 @@ class ServedModel:
     async def close(self) -> None:
         """Close the connections and release the server."""
         _SERVED.discard(self)
-        if self._client is not None:
-            await self._client.close()
-        if self._server is not None:
-            await self._server.close()
+        for part in (self._client, self._server):
+            if part is not None:
+                await part.close()
 
     def describe(self) -> Mapping[str, Any]:
         """Return what replies depend on: server, model and settings, without the port."""
         longest = {"max_tokens": 1024} if self._kind == "transformers" else {}
-        adapted = {} if self._adapter is None else {"adapter": self._adapter, "scale": self._scale}
         return {
             "name": self.name,
             "wire": "openai",
@@ -377,14 +365,13 @@ class ServedModel:
             "sampling_if_unset": {**SAMPLING, **longest},
             "abilities": self.abilities.described(),
             "client": {"timeout": self._timeout, "connections": self.connections, "start": self._start},
-            **adapted,
+            **({} if self._adapter is None else {"adapter": self._adapter, "scale": self._scale}),
         }
 
     def _plan(self) -> ServerPlan:
         mine = (self._kind, self._model, self._settings)
-        others = [c for c in _SERVED if (c._kind, c._model, c._settings) == mine]
-        adapters = {c._adapter for c in others if c._adapter is not None}
-        return ServerPlan(self._kind, self._model, self._settings, tuple(sorted(adapters)))
+        alike = [client for client in _SERVED if (client._kind, client._model, client._settings) == mine]
+        return ServerPlan(*mine, tuple(sorted({client._adapter for client in alike if client._adapter is not None})))
 
     def _connect(self, server: LocalServer, address: str) -> OpenAIModel:
         named = self._adapter if self._kind == "vllm" and self._adapter else server.plan.served_name
@@ -402,8 +389,7 @@ class ServedModel:
             {"id": number, "scale": self._scale if path == self._adapter else 0.0}
             for number, path in enumerate(adapters)
         ]
-        extra = {**request.params.get("extra", {}), "lora": scales}
-        return replace(request, params={**request.params, "extra": extra})
+        return replace(request, params={**request.params, "extra": {**request.params.get("extra", {}), "lora": scales}})
 
     def _check_sampling(self, request: Request) -> None:
         """Refuse a second temperature if the server would apply the first one to all calls."""
@@ -426,8 +412,11 @@ def is_started(name: str, settings: Mapping[str, Any]) -> bool:
     (False, False)
     """
     kind = name.partition("/")[0]
-    addressed = settings.get("base_url") or settings.get("replicas")
-    return kind in KINDS and not addressed and first_set((url_variable(kind),)) is None
+    return (
+        kind in KINDS
+        and not (settings.get("base_url") or settings.get("replicas"))
+        and first_set((url_variable(kind),)) is None
+    )
 
 
 def check(argument: str) -> None:
@@ -492,20 +481,17 @@ def open_local(
                 f"is for a server that Ostrom starts; {name} runs at an address",
                 key=f"settings.{stated}", actual=own[stated],
             )  # fmt: skip
-        more = {} if timeout is None else {"timeout": timeout}
         return open_service(
             kind, model, base_url=base_url, replicas=replicas, key_variable=key_variable, dialect=dialect,
-            connections=connections, abilities=abilities, **more,
+            connections=connections, abilities=abilities, **({} if timeout is None else {"timeout": timeout}),
         )  # fmt: skip
     check_settings(name, own)
     if scale is not None and adapter is None:
         raise StudyError("is the scale of an adapter: set adapter too", key="settings.scale", actual=scale)
-    if dialect is not None and dialect not in DIALECTS:
-        raise StudyError("unknown dialect", key="dialect", actual=dialect, allowed=sorted(DIALECTS))
-    path = None if adapter is None else str(Path(adapter).expanduser().absolute())
     settings = {key: value for key, value in own.items() if key not in VARIANTS}
     return ServedModel(
         name + variant_of(own, VARIANTS), kind, check_plan(kind, model, settings), settings,
-        adapter=path, scale=1.0 if scale is None else float(scale), dialect=dialect,
-        timeout=600.0 if timeout is None else timeout, connections=connections, abilities=abilities, start=start,
+        adapter=None if adapter is None else str(Path(adapter).expanduser().absolute()),
+        scale=1.0 if scale is None else float(scale), dialect=dialect, timeout=600.0 if timeout is None else timeout,
+        connections=connections, abilities=abilities, start=start,
     )  # fmt: skip

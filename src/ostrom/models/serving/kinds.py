@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,9 +101,8 @@ class ServerPlan:
 
 
 def _vllm(plan: ServerPlan, where: list[str]) -> list[str]:
-    settings = plan.settings
     more = _options(
-        settings,
+        plan.settings,
         context="--max-model-len",
         slots="--max-num-seqs",
         precision="--dtype",
@@ -119,20 +118,19 @@ def _vllm(plan: ServerPlan, where: list[str]) -> list[str]:
 
 def _transformers(plan: ServerPlan, where: list[str]) -> list[str]:
     batching = ["--continuous-batching"] if plan.settings.get("continuous_batching") else []
-    more = _options(plan.settings, precision="--dtype", device="--device")
-    return ["serve", plan.served_name, *where, *batching, *more]
+    options = _options(plan.settings, precision="--dtype", device="--device")
+    return ["serve", plan.served_name, *where, *batching, *options]
 
 
 def _llama_server(plan: ServerPlan, where: list[str]) -> list[str]:
-    settings = plan.settings
-    slots = settings.get("slots") or 4
-    gpu = settings.get("gpu", "all")
-    layers = {"all": "999", "none": "0"}.get(str(gpu), str(gpu))
-    threads = _options(settings, threads="--threads")
+    settings, slots = plan.settings, plan.settings.get("slots") or 4
+    gpu = str(settings.get("gpu", "all"))
+    layers = {"all": "999", "none": "0"}.get(gpu, gpu)
     adapters = [part for path in plan.adapters for part in ("--lora", path)]
     return [
         "--model", plan.model, *where, "--parallel", str(slots),
-        "--ctx-size", str(slots * (settings.get("context") or 8192)), "--n-gpu-layers", layers, *threads,
+        "--ctx-size", str(slots * (settings.get("context") or 8192)), "--n-gpu-layers", layers,
+        *_options(settings, threads="--threads"),
         "--temp", "1", "--top-k", "0", "--top-p", "1", "--min-p", "0", "--no-webui",
         *adapters, *(["--lora-init-without-apply"] if adapters else []),
     ]  # fmt: skip
@@ -154,13 +152,11 @@ def check_plan(kind: str, model: str, settings: Mapping[str, Any]) -> str:
     """
     who = f"{kind}/{model}"
     path = Path(model).expanduser()
-    if kind == "llama-server":
-        if not path.is_file():
-            raise UsageError(f"{who}: there is no such file (a model of llama-server is a GGUF file)")
-    elif kind == "transformers":
-        if not (path / "config.json").is_file():
-            raise UsageError(f"{who}: is no folder of a model (it has no config.json)")
-    elif not path.is_dir() and not _HUB_NAME.fullmatch(model):
+    if kind == "llama-server" and not path.is_file():
+        raise UsageError(f"{who}: there is no such file (a model of llama-server is a GGUF file)")
+    if kind == "transformers" and not (path / "config.json").is_file():
+        raise UsageError(f"{who}: is no folder of a model (it has no config.json)")
+    if kind == "vllm" and not path.is_dir() and not _HUB_NAME.fullmatch(model):
         raise UsageError(f"{who}: is neither a folder nor the name of a model (owner/name)")
     check_values(kind, settings)
     return str(path.absolute()) if path.exists() else model
@@ -168,18 +164,16 @@ def check_plan(kind: str, model: str, settings: Mapping[str, Any]) -> str:
 
 def check_values(kind: str, settings: Mapping[str, Any]) -> None:
     """Refuse settings that a kind of server does not accept."""
-    for name, value in settings.items():
-        if value is None or name == "environment":
-            continue
+    stated = {name: value for name, value in settings.items() if value is not None and name != "environment"}
+    for name, value in stated.items():
         if name not in KINDS[kind].settings:
             raise StudyError(
                 f"a {kind} server has no such setting", key=f"settings.{name}", actual=value,
                 allowed=[*sorted(KINDS[kind].settings), "environment"],
             )  # fmt: skip
-        if name == "precision" and value not in PRECISIONS:
-            raise StudyError("unknown precision", key="settings.precision", actual=value, allowed=PRECISIONS)
-        if name == "device" and value not in DEVICES:
-            raise StudyError("unknown device", key="settings.device", actual=value, allowed=DEVICES)
+        names = {"precision": PRECISIONS, "device": DEVICES}.get(name)
+        if names is not None and value not in names:
+            raise StudyError(f"unknown {name}", key=f"settings.{name}", actual=value, allowed=names)
         if name == "continuous_batching" and not isinstance(value, bool):
             raise StudyError("must be true or false", key="settings.continuous_batching", actual=value)
         if name == "gpu_memory" and positive(value, "settings.gpu_memory") > 1:
@@ -192,14 +186,17 @@ def find_program(kind: str, environment: str | None) -> str:
     A study names an environment; the user's own configuration file maps the name to a folder.
     """
     entry = KINDS[kind]
-    folders: Sequence[Path] = [Path(sys.executable).parent]
+    own = os.environ.get(ENVIRONMENT_VARIABLE, "").strip()
+    folder = Path(own).expanduser() / "bin" if own else Path(sys.executable).parent
     if environment is not None:
-        folders = [_folder(environment) / "bin"]
-    elif own := os.environ.get(ENVIRONMENT_VARIABLE, "").strip():
-        folders = [Path(own).expanduser() / "bin"]
-    for folder in folders:
-        if binary := shutil.which(entry.program, path=str(folder)):
-            return binary
+        if environment not in (folders := environments()):
+            raise StudyError(
+                "names no environment of your configuration file", key="settings.environment", actual=environment,
+                allowed=sorted(folders),
+            )  # fmt: skip
+        folder = folders[environment] / "bin"
+    if binary := shutil.which(entry.program, path=str(folder)):
+        return binary
     if environment is None and ENVIRONMENT_VARIABLE not in os.environ and (binary := shutil.which(entry.program)):
         return binary
     where = "on the search path" if environment is None else f"in the environment {environment}"
@@ -213,16 +210,6 @@ def find_program(kind: str, environment: str | None) -> str:
 def url_variable(kind: str) -> str:
     """Return the environment variable that names a running server."""
     return f"{kind.upper().replace('-', '_')}_BASE_URL"
-
-
-def _folder(environment: str) -> Path:
-    folders = environments()
-    if environment not in folders:
-        raise StudyError(
-            "names no environment of your configuration file", key="settings.environment", actual=environment,
-            allowed=sorted(folders),
-        )  # fmt: skip
-    return folders[environment]
 
 
 def view_of(folder: Path) -> Path:
@@ -246,9 +233,8 @@ def make_view(folder: Path) -> Path:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     own = folder / "generation_config.json"
     defaults = json.loads(own.read_text(encoding="utf-8")) if own.is_file() else {}
-    tokens = ("bos_token_id", "eos_token_id", "pad_token_id")
-    token_ids = {name: defaults.get(name, config.get(name)) for name in tokens}
-    plain = {**{k: v for k, v in token_ids.items() if v is not None}, "do_sample": True, **SAMPLING}
+    tokens = ((name, defaults.get(name, config.get(name))) for name in ("bos_token_id", "eos_token_id", "pad_token_id"))
+    plain = {**{name: token for name, token in tokens if token is not None}, "do_sample": True, **SAMPLING}
     (view / "generation_config.json").write_text(json.dumps(plain), encoding="utf-8")
     return view
 
