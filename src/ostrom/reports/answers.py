@@ -210,9 +210,12 @@ def headline_measure(data: RunData) -> str | None:
 
 def _charted(data: RunData) -> list[str]:
     """Return the measures of charts that the study declares over all its matches, in order."""
-    specs = (data.study.get("report") or {}).get("panels") or ()
-    plain = [spec for spec in specs if isinstance(spec, Mapping) and isinstance(spec.get("measure"), str)]
-    return [spec["measure"] for spec in plain if not {"where", "contrast", "trend", "facet"} & {*spec}]
+    return [
+        spec["measure"]
+        for spec in (data.study.get("report") or {}).get("panels") or ()
+        if isinstance(spec, Mapping) and isinstance(spec.get("measure"), str)
+        if not {"where", "contrast", "trend", "facet"} & {*spec}
+    ]
 
 
 def settings(data: RunData) -> list[str]:
@@ -241,8 +244,10 @@ def answer_factors(data: RunData) -> list[str]:
 
 def _compared_agents(data: RunData) -> list[str]:
     """Return the agents to compare: models; all agents if nothing varies and at most one model plays."""
-    models = data.records(f"SELECT agent FROM matches WHERE {DONE} AND model IS NOT NULL GROUP BY agent")
-    model_names = {row["agent"] for row in models}
+    model_names = {
+        row["agent"]
+        for row in data.records(f"SELECT agent FROM matches WHERE {DONE} AND model IS NOT NULL GROUP BY agent")
+    }
     among_models = bool(varied(data)) or len(model_names) > 1
     return [name for name in agents(data) if name in model_names or not among_models]
 
@@ -309,9 +314,8 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
         compared.setdefault(one.question.measure_object.name, {})[one.question.compares] = None
     look, looked = max(looks.look_at([data], name, factors) for name, factors in compared.items())
     family = Family(sum(one.question.judged for one in answered) or 1, look, looked)
-    judged = verdicts(answered, looks.alpha(look))
     lines = []
-    for one, verdict in zip(answered, judged, strict=True):
+    for one, verdict in zip(answered, verdicts(answered, looks.alpha(look)), strict=True):
         question, difference = one.question, one.estimate
         open_ = verdict.word == OPEN and not (question.order or question.range)
         needs = _needs(data, difference, question.margin, family, question.reference) if open_ else ""
@@ -327,9 +331,13 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
             )
         )  # fmt: skip
     control = f"the chance of any wrong word is at most {looks.alpha(look):.2g} (Holm's method)"
-    between = tuple(_between([(one.question.name, one.estimate) for one in answered]))
     return ReportAnswers(
-        answered[0].question.measure_object, tuple(lines), control, True, tuple(left_out), between=between
+        answered[0].question.measure_object,
+        tuple(lines),
+        control,
+        True,
+        tuple(left_out),
+        between=tuple(_between([(one.question.name, one.estimate) for one in answered])),
     )
 
 
@@ -408,8 +416,8 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
 
 def _whose(one: Estimate) -> str:
     """Return the agent of a line, and what it averages over."""
-    over = averaged_words(one.averaged_over)
-    return "".join(f", {part}" for part in (one.key.get("agent") or "", over) if part and " - " not in part)
+    parts = one.key.get("agent") or "", averaged_words(one.averaged_over)
+    return "".join(f", {part}" for part in parts if part and " - " not in part)
 
 
 def _titled(data: RunData, factor: str) -> str:
@@ -441,8 +449,9 @@ def _trend(data: RunData, measure: Measure, factor: str, steps: Sequence[float],
 def _times(e: Estimate, factor: float) -> Estimate:
     """Return a multiple of an estimate."""
     assert e.inference is not None
-    scaled = estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
-    return replace(scaled, averaged_over=e.averaged_over)
+    return replace(
+        estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True), averaged_over=e.averaged_over
+    )
 
 
 def margin_of(data: RunData, measure: Measure) -> float:
@@ -471,10 +480,10 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     needs = _needs(data, difference, margin, family) if word == OPEN else ""
     if data.so_far:  # an unfinished run has no verdicts yet, and this is no look
         word = direction = sure = needs = ""
-    note = _noted(difference, family)
     return AnswerLine(
         factor, what, word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
-        ", ".join(filter(None, (direction if verdict.answer != "undecided" else "", sure))), needs, note,
+        ", ".join(filter(None, (direction if verdict.answer != "undecided" else "", sure))), needs,
+        _noted(difference, family),
     )  # fmt: skip
 
 
@@ -490,8 +499,8 @@ def _level_answer(data: RunData, measure: Measure) -> ReportAnswers:
         word = {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
         if e.method == "exact" and e.value == EVEN:  # known to be no more than half
             word = NO
-        what = f"{measure.title}{who}, more than half?"
         needs = _needs(data, e, 0.0, Family(1), EVEN) if word == OPEN else ""
+        what = f"{measure.title}{who}, more than half?"
         answer_lines.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
     return ReportAnswers(measure, tuple(answer_lines), "")
 
@@ -528,8 +537,10 @@ def decisive_multiple(inference: Inference, margin: float, family: Family, refer
             return _small(inference, margin, family)
         return max(1.0, (1 + math.log2(1 / alpha)) / min(inference.sides)) + 1 / min(inference.sides)
     gap = max(abs(inference.value - reference) - spread[0] * SHRINK, 0.0)
-    yes = inference.smallest_multiple(lambda ends: (ends[1] - ends[0]) / 2 < gap, 1 - alpha, 2.0 * MOST_TIMES)
-    return min(yes, _small(inference, margin, family))
+    return min(
+        inference.smallest_multiple(lambda ends: (ends[1] - ends[0]) / 2 < gap, 1 - alpha, 2.0 * MOST_TIMES),
+        _small(inference, margin, family),
+    )
 
 
 def _small(inference: Inference, margin: float, family: Family) -> float:

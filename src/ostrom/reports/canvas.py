@@ -112,8 +112,11 @@ class Canvas:
         names = list(names)
         most = max(0.31 * self.width, min(150, 0.42 * self.width))
         lines = [line for name in names for line in self.lines(name, most)]
-        high = self.most_lines(names, most)
-        return RowLabels(self.text(*lines) + 24, high * (self.size + 3) + 3, self.names(names, most, centred=True))
+        return RowLabels(
+            self.text(*lines) + 24,
+            self.most_lines(names, most) * (self.size + 3) + 3,
+            self.names(names, most, centred=True),
+        )
 
     def below(self, names: Iterable[str], width: float) -> Spec:
         """Return the axis of names along a width: side by side, in lines, or vertical."""

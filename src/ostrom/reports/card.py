@@ -24,8 +24,10 @@ from ostrom.reports.words import Share, is_bare, number, pretty
 
 def states(data: RunData) -> dict[str, int]:
     """Return the number of units by state; units not begun are missing."""
-    rows = data.records("SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state")
-    return {row["state"]: row["n"] for row in rows}
+    return {
+        row["state"]: row["n"]
+        for row in data.records("SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state")
+    }
 
 
 def card(data: RunData) -> list[tuple[str, str]]:
@@ -75,8 +77,12 @@ def registered_lines(data: RunData) -> list[str]:
     if registered is None:
         return []
     heading, *rest = registered.lines
-    judged = [f"{one.role}: {one.contrast.words}: {one.verdict} {one.value}".strip() for one in registered.results]
-    return [heading, *judged, *rest, "Everything else on this page is exploratory."]
+    return [
+        heading,
+        *[f"{one.role}: {one.contrast.words}: {one.verdict} {one.value}".strip() for one in registered.results],
+        *rest,
+        "Everything else on this page is exploratory.",
+    ]
 
 
 def warnings(data: RunData) -> list[str]:
@@ -142,8 +148,11 @@ def reproduce(data: RunData) -> dict[str, str]:
     else:
         repeat_note = "No language model took part: the tables come out the same to the byte."
     versions, packages = data.manifest.get("versions") or {}, data.manifest.get("parts") or {}
-    version_text = " and ".join((str(versions.get("ostrom", "unknown")), *sorted(set(packages.values()))))
-    return {"command": command, "reproducible": repeat_note, "made_with": version_text}
+    return {
+        "command": command,
+        "reproducible": repeat_note,
+        "made_with": " and ".join((str(versions.get("ostrom", "unknown")), *sorted(set(packages.values())))),
+    }
 
 
 MOST_NAMED = 4
@@ -196,8 +205,10 @@ def _model_label(row: dict[str, Any]) -> str:
 
 
 def _temperatures(rows: list[dict[str, Any]]) -> str:
-    temperatures = sorted({row["temperature"] for row in rows}, key=lambda t: (t is None, t or 0.0))
-    return ", ".join("of the server" if t is None else f"{t:g}" for t in temperatures)
+    return ", ".join(
+        "of the server" if t is None else f"{t:g}"
+        for t in sorted({row["temperature"] for row in rows}, key=lambda t: (t is None, t or 0.0))
+    )
 
 
 MOST_FACETS = 6

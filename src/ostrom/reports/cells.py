@@ -67,10 +67,12 @@ def rank(data: RunData, column: str, value: Any) -> int:
 
 def agents(data: RunData) -> list[str]:
     """Return the agents of the run: the study's types in order, then others by appearance."""
-    rows = data.records(
-        "SELECT agent, min(match) AS first, min(player) AS place FROM matches GROUP BY agent ORDER BY 2, 3"
-    )
-    met = [row["agent"] for row in rows]
+    met = [
+        row["agent"]
+        for row in data.records(
+            "SELECT agent, min(match) AS first, min(player) AS place FROM matches GROUP BY agent ORDER BY 2, 3"
+        )
+    ]
     order = [name for name in data.study.get("types") or {} if name in met]
     return [*order, *(name for name in met if name not in order)]
 
@@ -79,10 +81,15 @@ def levels(data: RunData, column: str) -> list[Any]:
     """The values of a column that finished matches have, in the order of the study."""
     if column == "agent":
         return agents(data)
-    rows = data.records(
-        f"SELECT {quoted(column)} AS v, min(match) AS first FROM matches WHERE {DONE} GROUP BY 1 ORDER BY 2"
+    return sorted(
+        (
+            row["v"]
+            for row in data.records(
+                f"SELECT {quoted(column)} AS v, min(match) AS first FROM matches WHERE {DONE} GROUP BY 1 ORDER BY 2"
+            )
+        ),
+        key=lambda v: rank(data, column, v),
     )
-    return sorted((row["v"] for row in rows), key=lambda v: rank(data, column, v))
 
 
 def levels_met(data: RunData, column: str, estimates: Iterable[Estimate]) -> list[Any]:
@@ -102,11 +109,10 @@ def varied(data: RunData) -> list[str]:
 def factors_identify_agents(data: RunData) -> bool:
     """Return whether every cell has one agent, so that the factors identify the agent."""
     cells = "".join(f", {quoted(name)}" for name in data.factors)
-    rows = data.records(
+    return bool(data.factors) and not data.records(
         f"SELECT 1 AS cell{cells}, count(DISTINCT agent) AS n FROM matches WHERE {DONE} "
         "GROUP BY ALL HAVING n > 1 LIMIT 1"
     )
-    return bool(data.factors) and not rows
 
 
 def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
@@ -161,5 +167,4 @@ def why_nothing(data: RunData, measure: str = "cooperation") -> str:
 
 def listed_games(data: RunData) -> str:
     """Return the games in play as text."""
-    rows = data.records("SELECT DISTINCT game FROM matches ORDER BY game")
-    return ", ".join(str(row["game"]) for row in rows)
+    return ", ".join(str(row["game"]) for row in data.records("SELECT DISTINCT game FROM matches ORDER BY game"))

@@ -168,8 +168,9 @@ class Chart(Panel):
 
     def values(self, data: RunData, measure: Measure | None = None) -> Observations:
         """The values that the chart shows."""
-        agents = agents_in_question(self.agents, self.used, self.compared_columns)
-        return observations(data, measure or self.measure, self.where, agents)
+        return observations(
+            data, measure or self.measure, self.where, agents_in_question(self.agents, self.used, self.compared_columns)
+        )
 
     def estimates(self, data: RunData) -> list[Estimate]:
         """The estimates that the chart shows."""
@@ -179,8 +180,7 @@ class Chart(Panel):
             by = [name for name in by if name != factor]
             return contrast(values, self.measure, factor, pair, by)
         if self.trend is not None:
-            log = self.trend.get("log", False)
-            return trend(values, self.measure, self.trend["over"], by, log=log)
+            return trend(values, self.measure, self.trend["over"], by, log=self.trend.get("log", False))
         return estimate(values, self.measure, by, balance=self.balance)
 
     def split_by_agent(self, data: RunData) -> Self:
@@ -220,12 +220,16 @@ class Chart(Panel):
         if (chart := self.chart(data, cells)) is not None:
             caption = " ".join(filter(None, (self.drawn_as(cells), sample_sizes_text(cells), averages(cells))))
             values = [e.value for e in cells]
-            alt = f"{self.title}: {how_many(len(cells), 'estimate')} from {min(values):.3g} to {max(values):.3g}."
-            figures.append(Figure(name, chart, caption, alt, self.canvas))
+            figures.append(
+                Figure(
+                    name,
+                    chart,
+                    caption,
+                    f"{self.title}: {how_many(len(cells), 'estimate')} from {min(values):.3g} to {max(values):.3g}.",
+                    self.canvas,
+                )
+            )
         sd = self.bands == "sd"
-        rows = [
-            [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method] for e in cells
-        ]
         columns = [
             *by,
             PLURALS.get(cells[0].unit, f"{cells[0].unit}s"),
@@ -235,7 +239,15 @@ class Chart(Panel):
             "high",
             "interval",
         ]
-        table = Table(name, columns, rows, f"{self.title}: 95 % intervals.")
+        table = Table(
+            name,
+            columns,
+            [
+                [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method]
+                for e in cells
+            ],
+            f"{self.title}: 95 % intervals.",
+        )
         return Drawn(figures, [table], [*self.notes(cells), *filter(None, [] if figures else [averages(cells)])])
 
     @abstractmethod
@@ -344,6 +356,9 @@ def chart_spec(spec: Spec) -> dict[str, Any]:
 
 def chart_parameters(part: Any) -> dict[str, inspect.Parameter]:
     """Return the parameters of a kind of chart, with those that every chart has."""
-    every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
-    parameters = [p for of in every for p in inspect.signature(of).parameters.values()]
-    return {p.name: p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+    return {
+        p.name: p
+        for of in ((Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,))
+        for p in inspect.signature(of).parameters.values()
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    }

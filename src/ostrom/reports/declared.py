@@ -179,8 +179,7 @@ class PanelPart:
 
     def scopes(self, scope: Scope) -> list[dict[str, Any]]:
         """A scope for each time that the part is shown; ``part`` is the value of ``repeat`` that it is shown for."""
-        repeated = [{**scope, "part": value} for value in self.repeated(scope)]
-        return [own for own in repeated if self.wanted(own)]
+        return [own for value in self.repeated(scope) if self.wanted(own := {**scope, "part": value})]
 
     def rows(self, scope: Scope) -> list[dict[str, Any]]:
         """A scope for each row of ``each``, in which ``r`` is the row."""
@@ -268,12 +267,17 @@ class DeclaredFigure(PanelPart):
             }
             for row in rows
         ]
-        titles = {key: of(scope) for key, of in self.texts.items() if key not in ("label", "facet")}
-        settings = {key: of(scope) for key, of in self.settings.items()}
         tints = {"all types": MAIN} if crowded else tones(scope["data"], None, names)
-        chart = self.kind.draw(rows, list(tints), tints=tints, **titles, **settings)
-        name = self.name(scope) + (f"_{number + 1}" if number else "")
-        return Figure(name, chart, self.caption(scope), self.alt(scope))
+        chart = self.kind.draw(
+            rows,
+            list(tints),
+            tints=tints,
+            **{key: of(scope) for key, of in self.texts.items() if key not in ("label", "facet")},
+            **{key: of(scope) for key, of in self.settings.items()},
+        )
+        return Figure(
+            self.name(scope) + (f"_{number + 1}" if number else ""), chart, self.caption(scope), self.alt(scope)
+        )
 
 
 class Sentence(PanelPart):
@@ -303,8 +307,7 @@ class Fragment(PanelPart):
 
     def made(self, scope: Scope) -> list[Markup]:
         """The rendered fragments, one for each row."""
-        rows = [row for own in self.scopes(scope) for row in self.rows(own)]
-        return [Markup(self.page(row)) for row in rows]
+        return [Markup(self.page(row)) for own in self.scopes(scope) for row in self.rows(own)]
 
 
 PARTS: Mapping[str, Callable[[Any], Any]] = {
@@ -389,11 +392,11 @@ def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[
 
 def _chart(spec: Mapping[str, Any], parameters: Scope) -> Panel:
     """The chart that an entry names; ``$x`` in it stands for the parameter x."""
-    own = {key: value for key, value in spec.items() if key not in ("about", "parameters", "needs")}
     return panel_of(
         {
             key: parameters[value[1:]] if isinstance(value, str) and value.startswith("$") else value
-            for key, value in own.items()
+            for key, value in spec.items()
+            if key not in ("about", "parameters", "needs")
         }
     )
 

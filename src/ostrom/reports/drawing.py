@@ -37,8 +37,12 @@ def _dots(
     groups = {name: list[Row]() for name in blocks}
     for row in rows:
         groups.setdefault(row["facet"], []).append(row)
-    coloured = {name: tone for name, tone in tones.items() if name in series} if tones else tints
-    return dots(groups, axis=axis, series=coloured, domain=domain)
+    return dots(
+        groups,
+        axis=axis,
+        series={name: tone for name, tone in tones.items() if name in series} if tones else tints,
+        domain=domain,
+    )
 
 
 def _curve(
@@ -91,8 +95,9 @@ def _bars(
     facets: dict[str, list[Row]] = {}
     for row in rows:
         place = parts.index(row["part_of"])
-        drawn = {"label": row["label"], "part": list(tones)[place], "value": row["mean"], "place": place}
-        facets.setdefault(row["facet"], []).append(drawn)
+        facets.setdefault(row["facet"], []).append(
+            {"label": row["label"], "part": list(tones)[place], "value": row["mean"], "place": place}
+        )
     return bars(facets, x=axis, parts=tones, labels=labels, shares=shares, met=met)
 
 
@@ -101,9 +106,14 @@ def _points(
     tints: Mapping[str, str],
 ) -> Any:  # fmt: skip
     """Draw dots of one share against another; ``facet`` is their shape, if there are several."""
-    drawn = [{"x": row["x"], "y": row["mean"], "series": row["series"], "facet": row["facet"]} for row in rows]
-    tones = {name: tints[name] for name in series}
-    return scatter(drawn, x=x_title, y=axis, series=tones, legend=legend, shapes=shapes)
+    return scatter(
+        [{"x": row["x"], "y": row["mean"], "series": row["series"], "facet": row["facet"]} for row in rows],
+        x=x_title,
+        y=axis,
+        series={name: tints[name] for name in series},
+        legend=legend,
+        shapes=shapes,
+    )
 
 
 KINDS: Mapping[str, Kind] = {

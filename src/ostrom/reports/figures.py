@@ -132,8 +132,7 @@ def other_fonts(folder: Path) -> list[Path]:
     """Return the folder itself if it lacks Liberation Sans, else its largest subfolders that lack it."""
     if not any(folder.rglob("LiberationSans-*")):
         return [folder]
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    return [font for path in inside for font in other_fonts(path)]
+    return [font for path in sorted(path for path in folder.iterdir() if path.is_dir()) for font in other_fonts(path)]
 
 
 @lru_cache(2)

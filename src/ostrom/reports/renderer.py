@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -36,9 +36,7 @@ class Renderer(AbstractContextManager["Renderer"]):
         """Start drawing; the returned function waits for the picture."""
         if self._thread is None:
             return lambda: picture(wide, narrow, prefix)
-        request = as_json({"wide": wide, "narrow": narrow, "prefix": prefix})
-        future: Future[RenderedChart] = self._thread.submit(self._ask, request)
-        return future.result
+        return self._thread.submit(self._ask, as_json({"wide": wide, "narrow": narrow, "prefix": prefix})).result
 
     def _ask(self, request: bytes) -> RenderedChart:
         """Send a request to the process and read its answer."""
@@ -80,8 +78,11 @@ def main() -> None:
     for line in sys.stdin.buffer:
         try:
             drawn = picture(**orjson.loads(line))
-            files = {kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in BINARY_KINDS}
-            answer = {"svg": drawn.svg, "markup": drawn.markup, **files}
+            answer = {
+                "svg": drawn.svg,
+                "markup": drawn.markup,
+                **{kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in BINARY_KINDS},
+            }
         except Exception as error:
             answer = {"problem": one_line(f"{type(error).__name__}: {error}")}
         try:

@@ -127,14 +127,17 @@ class CooperationOverRounds(Panel):
         curves, banded = curves_over_rounds(data, by, width)
         colour, facets = self._split(data)
         unit = "round" if width == 1 else f"round (bins of {width})"
-        columns = [*by, "matches", "first_round", "cooperation", "low", "high"]
-        rows = [[*c.key.values(), c.matches, *point] for c in curves for point in c.points]
-        table = Table("cooperation_over_rounds", columns, rows, f"Cooperation by {unit}.", 0)
+        table = Table(
+            "cooperation_over_rounds",
+            [*by, "matches", "first_round", "cooperation", "low", "high"],
+            [[*c.key.values(), c.matches, *point] for c in curves for point in c.points],
+            f"Cooperation by {unit}.",
+            0,
+        )
         named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in curves}
         notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
         if len(named) > MOST_PANELS:
-            by_factors = factors_identify_agents(data)
-            figure = self._map(curves, data.factors if by_factors else by, width, unit, notes)
+            figure = self._map(curves, data.factors if factors_identify_agents(data) else by, width, unit, notes)
         else:
             figure = self._curves(data, curves, colour, facets, width, unit)
         return Drawn([figure], [table], notes)
@@ -175,9 +178,12 @@ class CooperationOverRounds(Panel):
         bands = "bands, where drawn, are 95 % intervals" if any(r["low"] is not None for r in rows) else "no bands"
         n = sorted({c.matches for c in round_curves})
         size = f"{n[0]} to {n[-1]} matches" if len(n) > 1 else how_many(n[0], "match")
-        caption = f"Lines are means over matches, {bands}; n = {size}."
-        alt = f"Curves of cooperation over rounds for {len(round_curves)} combinations of cell and agent."
-        return Figure("cooperation_over_rounds", chart, caption, alt)
+        return Figure(
+            "cooperation_over_rounds",
+            chart,
+            f"Lines are means over matches, {bands}; n = {size}.",
+            f"Curves of cooperation over rounds for {len(round_curves)} combinations of cell and agent.",
+        )
 
     def _map(self, curves: Sequence[RoundCurve], by: list[str], width: int, unit: str, notes: list[str]) -> Figure:
         lines = curves[:MOST_LINES]
@@ -190,6 +196,9 @@ class CooperationOverRounds(Panel):
             for name, c in zip(names, lines, strict=True)
             for start, mean, _, _ in c.points
         ]
-        caption = f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent."
-        alt = f"Map of cooperation over rounds with {len(lines)} lines, dark where cooperation is high."
-        return Figure("cooperation_over_rounds", heat(rows, labels=names, x=unit, legend="cooperation"), caption, alt)
+        return Figure(
+            "cooperation_over_rounds",
+            heat(rows, labels=names, x=unit, legend="cooperation"),
+            f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent.",
+            f"Map of cooperation over rounds with {len(lines)} lines, dark where cooperation is high.",
+        )

@@ -76,9 +76,8 @@ def labels(names: Iterable[Any], most: int = LONGEST, own: Mapping[str, str] | N
     >>> labels(["http://127.0.0.1:8000/v1#llama-8b", "openai/gpt-4o"])
     {'http://127.0.0.1:8000/v1#llama-8b': 'llama-8b', 'openai/gpt-4o': 'openai/gpt-4o'}
     """
-    unique = list(dict.fromkeys(names))
     chosen = own or {}
-    short = {name: chosen.get(str(name)) or shortened(written(name), most) for name in unique}
+    short = {name: chosen.get(str(name)) or shortened(written(name), most) for name in list(dict.fromkeys(names))}
     times = Counter(short.values())
     return {name: label if times[label] == 1 else str(name) for name, label in short.items()}
 

@@ -71,8 +71,11 @@ def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
 
     sides = [_settings(listed) for listed in (left, right)]
     names = list(dict.fromkeys(name for side in sides for columns in side.values() for name in columns))
-    common = [name for name in names if all(name in columns for side in sides for columns in side.values())]
-    shared, confounded = shared_columns(common, list(sides[0].values()), list(sides[1].values()))
+    shared, confounded = shared_columns(
+        [name for name in names if all(name in columns for side in sides for columns in side.values())],
+        list(sides[0].values()),
+        list(sides[1].values()),
+    )
     if confounded or not shared:
         why = f"they also differ in {', '.join(confounded)}" if confounded else "they have no cell in common"
         return RunPairing("none", f"the matches of these runs do not pair: {why}", lambda _: None)
@@ -130,9 +133,15 @@ def first_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> int |
     >>> first_difference({"strips": ["CCD", "CCC"]}, {"strips": ["CCD", "CDC"]})
     1
     """
-    columns = zip_longest(*(left["strips"] or ()), *(right["strips"] or ()))
     middle = len(left["strips"] or ())
-    return next((at for at, signs in enumerate(columns) if signs[:middle] != signs[middle:]), None)
+    return next(
+        (
+            at
+            for at, signs in enumerate(zip_longest(*(left["strips"] or ()), *(right["strips"] or ())))
+            if signs[:middle] != signs[middle:]
+        ),
+        None,
+    )
 
 
 def aligned(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> Iterator[tuple[Any, Any, bool]]:
@@ -214,8 +223,10 @@ def pair(viewer: Viewer, request: Request) -> Response:
         with viewer.shelf.opened(name) as run:
             sides.append(match_of(run, number))
             journals.append(run.journal.file(number))
-    beside = aligned(sides[0]["steps"], sides[1]["steps"])
-    rows = [{"left": one, "right": two, "differs": differs} for one, two, differs in beside]
+    rows = [
+        {"left": one, "right": two, "differs": differs}
+        for one, two, differs in aligned(sides[0]["steps"], sides[1]["steps"])
+    ]
     first = next((row for row in rows if row["differs"]), None)
     params = request.query_params
     if params.get("step") is not None:

@@ -50,10 +50,9 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
             behind = run.journal.entries - data.entries
             exploratory = bool(data.manifest.get("registered"))
-            answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
             if not stale:  # tables are built on demand, so answering is part of the build time
                 _render_times[folder] = (time.monotonic(), time.monotonic() - began)
-            return answer
+            return {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
 
 
 def _recently(folder: Path) -> bool:
@@ -76,12 +75,9 @@ def chart(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     from ostrom.reports.figures import both_widths
 
     card_chart = first_chart(data)
-    drawn = () if card_chart is None else card_chart.draw(data).figures
+    drawn = () if card_chart is None else card_chart.draw(data).figures[:1]
     return {
-        "figures": [
-            {"svg": _plain(both_widths(f.chart, f"chart{i}")), "alt": f.alt, "caption": f.caption}
-            for i, f in enumerate(drawn[:1])
-        ]
+        "figures": [{"svg": _plain(both_widths(f.chart, "chart0")), "alt": f.alt, "caption": f.caption} for f in drawn]
     }
 
 
@@ -110,10 +106,11 @@ def columns(data: RunData) -> dict[str, list[Any]]:
     available = data.columns("matches")
     if tied(data, "agent", "model"):  # one determines the other
         names.pop("model" if "model" not in data.factors else "agent")
-    column_levels = {name: levels(data, name) for name in names if name in available}
     return {
         name: of
-        for name, of in column_levels.items()
+        for name in names
+        if name in available
+        for of in [levels(data, name)]
         if name in data.factors or (1 < len(of) <= MOST_LEVELS and None not in of)
     }
 
@@ -136,8 +133,9 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
             return {"cells": [], "across": [], "down": [], "factors": [], **_about(measure)}
         where[name] = fitting
     # Who met whom is a table of all players, scripts included.
-    agents = ALL if {"agent", "opponents"} <= {*by} else agents_in_question(None, by)
-    values = observations(data, measure, where or None, agents)
+    values = observations(
+        data, measure, where or None, ALL if {"agent", "opponents"} <= {*by} else agents_in_question(None, by)
+    )
     if "agent" in values.averaged(values.rows, by):
         refuse_mixed_people([data], {row["agent"] for row in values.rows})
     estimates = estimate(values, measure, by)
@@ -152,8 +150,12 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _about(measure: Measure, more: str = "") -> dict[str, Any]:
-    definition = f"{measure.definition} {more}".rstrip()
-    return {"measure": measure.name, "title": measure.title, "scale": measure.scale, "definition": definition}
+    return {
+        "measure": measure.name,
+        "title": measure.title,
+        "scale": measure.scale,
+        "definition": f"{measure.definition} {more}".rstrip(),
+    }
 
 
 ANSWERS: Mapping[str, Callable[[RunData, Mapping[str, Any]], dict[str, Any]]] = {

@@ -104,8 +104,9 @@ class RunIndex:
         """Whether the index was made from this run's journal, or the journals of its shards, and is up to date."""
         entries = 0
         try:
-            indexed = self._all("SELECT calls, seal FROM journals ORDER BY number")
-            for part, cursor in zip(folder.parts, indexed, strict=True):
+            for part, cursor in zip(
+                folder.parts, self._all("SELECT calls, seal FROM journals ORDER BY number"), strict=True
+            ):
                 with closing(connect_read_only(part.journal)) as journal:
                     if not CallCursor(*cursor).look(journal):
                         return False
@@ -128,8 +129,7 @@ class RunIndex:
 
     def counted(self, hits: str, agent: str | None, cell: int | None) -> dict[int, int]:
         """How many calls in the column ``id`` of an SQL query each voice has; of one agent or cell if given."""
-        columns = "calls.voice, count(DISTINCT calls.id)"
-        return dict(self._of(hits, columns, "GROUP BY calls.voice", agent, cell))
+        return dict(self._of(hits, "calls.voice, count(DISTINCT calls.id)", "GROUP BY calls.voice", agent, cell))
 
     def _of(self, hits: str, columns: str, order: str, agent: str | None, cell: int | None) -> list[tuple[Any, ...]]:
         return self._all(
@@ -170,8 +170,10 @@ def remove(path: Path) -> None:
 
 def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """The name and the SQL of every table in an index, sorted by name."""
-    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-    return [(str(name), str(sql)) for name, sql in connection.execute(query)]
+    return [
+        (str(name), str(sql))
+        for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+    ]
 
 
 def schema_text() -> str:

@@ -322,8 +322,7 @@ class MatchList:
     def count(self, filters: MatchFilters | None = None) -> int:
         """How many matches pass the filters."""
         where, values = self._where(filters or MatchFilters())
-        row = self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()
-        return int(row[0])
+        return int(self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()[0])
 
     def matches(
         self,
@@ -343,13 +342,11 @@ class MatchList:
             where, values = f"{where} AND {more}", [*values, *bound]
         way, limit = "DESC" if descending else "ASC", max(1, min(limit, MOST_ROWS))
         order = f"match {way}" if sort == "match" else f"{sort} {way}, match {way}"
-        query = f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {limit + 1}"
-        rows = list(self._rows(query, values))
+        rows = list(self._rows(f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {limit + 1}", values))
         more_rows, rows = len(rows) > limit, rows[:limit]
-        place = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
         if self.progress.calls < self.progress.of_calls:  # partial sums are not shown
             rows = [{**row, **dict.fromkeys(COUNTED)} for row in rows]
-        return MatchPage(rows, place)
+        return MatchPage(rows, orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None)
 
     def match(self, number: int) -> dict[str, Any] | None:
         """The row of one match; None if it is not listed."""
@@ -447,8 +444,9 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
         players = array([one[0] for one in settled.settled], dtype=int64)[codes]
         return players, settled.numbers[took_place], array(done, dtype=uint32)[codes]
     pairs, places = unique(rows.asked_codes * width + rows.came_codes, return_inverse=True)
-    of_pair = [_sign(unit, rows.asked[pair // width], rows.came[pair % width]) for pair in pairs.tolist()]
-    signs = array(of_pair, dtype=uint32)[places]
+    signs = array(
+        [_sign(unit, rows.asked[pair // width], rows.came[pair % width]) for pair in pairs.tolist()], dtype=uint32
+    )[places]
     players = array([turn[0] for turn in rows.asked], dtype=int64)[rows.asked_codes]
     ends = signs > 0
     players, rounds, signs = players[ends], rows.rounds[ends], signs[ends]
@@ -457,8 +455,7 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
     signs[isin(rounds, rounds[signs == DOT])] = DOT
     if players.max(initial=0) < game.seats:
         moved = set(zip(players.tolist(), rounds.tolist(), strict=True))
-        numbers = unique(rounds).tolist()
-        idle = [(p, n, DOT) for n in numbers for p in range(game.seats) if (p, n) not in moved]
+        idle = [(p, n, DOT) for n in unique(rounds).tolist() for p in range(game.seats) if (p, n) not in moved]
         more = array(idle, dtype=int64).reshape(-1, 3).T
         players, rounds = concatenate([players, more[0]]), concatenate([rounds, more[1]])
         signs, order = concatenate([signs, more[2].astype(uint32)]), argsort(rounds, kind="stable")

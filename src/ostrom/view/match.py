@@ -79,8 +79,10 @@ def calls_of(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterato
     there = ", ".join(f"{name} IS NOT NULL" for name in TEXTS)
     query = f"SELECT {', '.join(FACTS)}, {there} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
     for row in connection.execute(query, (head["match"], head["step"], head["player"] - 1)).fetchall():
-        facts = {**dict(zip(FACTS, row, strict=False)), "player": head["player"]}
-        yield facts, [name for name, has in zip(TEXTS, row[len(FACTS) :], strict=True) if has]
+        yield (
+            {**dict(zip(FACTS, row, strict=False)), "player": head["player"]},
+            [name for name, has in zip(TEXTS, row[len(FACTS) :], strict=True) if has],
+        )
 
 
 def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
@@ -235,8 +237,7 @@ def rounds_of(match: dict[str, Any], chosen: tuple[int, int] | None) -> Iterator
             here, answers = (step["step"], one["player"]), step["players"].get(one["player"])
             act = next((a for a in answers or () if a["cooperative"] is not None), (answers or [None])[0])
             if act is None:
-                silent = ListedMove("o", *here, text("no answer"), None, here == chosen)
-                row.append(None if answers is None else silent)
+                row.append(None if answers is None else ListedMove("o", *here, text("no answer"), None, here == chosen))
                 continue
             style = "o" if act["cooperative"] is None else "c" if act["cooperative"] else "d"
             move, paid = act["action"] or act["said"] or act["kind"], act["payoff"]
@@ -265,8 +266,14 @@ def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict
 
 def _groups(tries: list[CallTry]) -> set[str]:
     """Return the word groups that occur in the replies."""
-    texts = [one.texts[name].text for one in tries for name in ("reply", "reasoning") if name in one.texts]
-    return {group for text in texts for _, group in highlighted(text) if group}
+    return {
+        group
+        for one in tries
+        for name in ("reply", "reasoning")
+        if name in one.texts
+        for _, group in highlighted(one.texts[name].text)
+        if group
+    }
 
 
 def commands_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> list[tuple[str, str]]:
@@ -298,8 +305,13 @@ def page(viewer: Viewer, request: Request) -> Response:
         "commands": commands_of(viewer, name, number, decision), "total": total, "here": "matches",
         "rounds": list(rounds_of(match, chosen)),
     }  # fmt: skip
-    part = "_decision" if request.headers.get("hx-target") == "decision" else "match"
-    return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.run_header(name), **context)
+    return viewer.page(
+        request,
+        "_decision" if request.headers.get("hx-target") == "decision" else "match",
+        title=f"Match {number} of {name}",
+        **viewer.run_header(name),
+        **context,
+    )
 
 
 def text(viewer: Viewer, request: Request) -> Response:

@@ -113,8 +113,7 @@ def search(
     if not wanted:
         return SearchPage([], None)
     voices, hits = index.speakers(), list[SearchHit]()
-    matching = _calls(index, journals, terms, where, agent, cell, after or 0)
-    calls = list(islice(matching, limit + 1))
+    calls = list(islice(_calls(index, journals, terms, where, agent, cell, after or 0), limit + 1))
     place = "SELECT unit, step, player FROM calls WHERE id=?"
     for journal, some in groupby(calls[:limit], lambda pair: holder(pair[0], journals)):
         with reading(journal) as connection:
@@ -123,8 +122,11 @@ def search(
                 row = connection.execute(place, (call,)).fetchone()
                 if row is not None:
                     (match, step, player), (of, name) = row, voices[voice]
-                    parts = list(_excerpts(connection, call, wanted, where, news))
-                    hits.append(SearchHit(call, match, step, player, name, of, parts))
+                    hits.append(
+                        SearchHit(
+                            call, match, step, player, name, of, list(_excerpts(connection, call, wanted, where, news))
+                        )
+                    )
     return SearchPage(hits, calls[limit - 1][0] if len(calls) > limit else None)
 
 

@@ -149,8 +149,7 @@ class StatusPoller:
             study, budget, planned = run.manifest["study"], run.plan.budget, run.plan.planned
             # In a run with people most numbers have no unit, and the number of decisions is not known beforehand.
             last = len(run.plan) if run.plan.counts == "match" else 0
-            step = max(1, last // SAMPLE)
-            sample = [run.plan.unit(i) for i in range(0, last, step)]
+            sample = map(run.plan.unit, range(0, last, max(1, last // SAMPLE)))
             most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
             return RunStatus(
                 self.folder.path.name, study=str(study.get("name") or ""), title=str(study.get("title") or ""),
@@ -165,8 +164,10 @@ class StatusPoller:
     def _counted_now(self, journals: list[Path], playing: bool) -> RunStatus:
         before, now = self.status, time.monotonic()
         at, ended, came, entries, decisions, more = self._counted, Counter[str](), 0, 0, 0, False
-        names = ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
-        totals: dict[str, Any] = {name: getattr(before, name) if self._cursors else 0 for name in names}
+        totals: dict[str, Any] = {
+            name: getattr(before, name) if self._cursors else 0
+            for name in ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
+        }
         due = now - at[0] > SHARE * at[1]
         for journal in journals:
             with closing(connect_read_only(journal)) as connection:
@@ -240,8 +241,9 @@ def _seen(path: Path) -> tuple[int, int]:
 
 def _decisions(connection: sqlite3.Connection) -> int:
     """The number of answered decisions; a match that was played as arrays has two in every round."""
-    query = "SELECT (SELECT count(*) FROM answers WHERE part=''), (SELECT coalesce(sum(rounds), 0) FROM plays)"
-    answered, rounds = connection.execute(query).fetchone()
+    answered, rounds = connection.execute(
+        "SELECT (SELECT count(*) FROM answers WHERE part=''), (SELECT coalesce(sum(rounds), 0) FROM plays)"
+    ).fetchone()
     return int(answered + 2 * rounds)
 
 

@@ -150,8 +150,7 @@ class Viewer:
             ("/static/{name}", static, ["GET"]),
         ]
         for module in self._modules:
-            module_routes: Routes = module.ROUTES
-            routes += [(path, self._served(handler), methods) for path, handler, methods in module_routes]
+            routes += [(path, self._served(handler), methods) for path, handler, methods in module.ROUTES]
         return self.gatekeeper.application(routes)
 
     @staticmethod
@@ -171,8 +170,13 @@ class Viewer:
                 else:
                     response = await asyncio.to_thread(handler, self, request)
             except OstromError as error:
-                code = 404 if isinstance(error, UsageError) else 500
-                return self.page(request, "trouble", code=code, title="Not shown", line=one_line(str(error)))
+                return self.page(
+                    request,
+                    "trouble",
+                    code=404 if isinstance(error, UsageError) else 500,
+                    title="Not shown",
+                    line=one_line(str(error)),
+                )
             assert isinstance(response, Response)
             return response
 
@@ -189,8 +193,7 @@ class Viewer:
 
     def run_header(self, name: str) -> dict[str, Any]:
         """Return the values of the header of a run's pages: its status and integrity check."""
-        folder = self.shelf.folder(name)
-        self.indexers.refresh(folder)
+        self.indexers.refresh(self.shelf.folder(name))
         if name not in self.watching.statuses:
             self.watching.poll([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
@@ -282,8 +285,9 @@ async def serve_view(
         gatekeeper.origins.add(f"http://{authority}".lower())
     address = address_of(listening).rstrip("/")
     viewer = Viewer(shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)"))
-    tasks = (viewer.watching.look_on(), viewer.watching.check_runs(), *viewer.tasks())
-    beside = [asyncio.create_task(task) for task in tasks]
+    beside = [
+        asyncio.create_task(task) for task in (viewer.watching.look_on(), viewer.watching.check_runs(), *viewer.tasks())
+    ]
     ready()
     try:
         await serve([(viewer.app(), listening)], viewer.closing.set, beside)

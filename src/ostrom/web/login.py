@@ -107,8 +107,7 @@ class Login:
 
     async def enter(self, request: Request) -> Response:
         """Check the password of a form: a long one on arrival, any other in its turn."""
-        form = await self.gatekeeper.form(request)
-        password = form.get("password", "")[:1000]
+        password = (await self.gatekeeper.form(request)).get("password", "")[:1000]
         if self._long is not None and hmac.compare_digest(self._mac(password), self._long):
             return self._logged_in()
         mark = verified(self._returning_key, f"{self.purpose}-known", request.cookies.get(f"{self.cookie}_known", ""))

@@ -37,7 +37,7 @@ def record_export(folder: Path, run: Run, written: dict[str, tuple[Path, int]], 
         if name not in gone and {key: entry.get(key) for key in state} != state
     }
     left = {name: entry for name, entry in earlier.items() if name not in gone}
-    write_atomically(path, orjson.dumps({**left, **files}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+    write_atomically(path, orjson.dumps(left | files, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
     return [
         *(f"{folder / name}: is not renewed and holds an earlier state ({entry.get('so_far')})"
           for name, entry in older.items()),
@@ -54,8 +54,11 @@ def _recorded(path: Path) -> dict[str, dict[str, Any]]:
         record = orjson.loads(read_plain(path))
     except (OSError, RunError, orjson.JSONDecodeError):
         return {}
-    named = record if isinstance(record, dict) else {}
-    return {name: entry for name, entry in named.items() if isinstance(entry, dict) and _inside(name)}
+    return {
+        name: entry
+        for name, entry in (record if isinstance(record, dict) else {}).items()
+        if isinstance(entry, dict) and _inside(name)
+    }
 
 
 def _inside(name: str) -> bool:

@@ -136,9 +136,8 @@ def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[
         if call["error"] is None:
             place = (call["step"], call["player"])
             about = {"player": call["player"], "agent": who["agent"], "step": call["step"]}
-            fresh = prompt[lengths.get(place, 0) :]
             lengths[place] = len(prompt) + 1
-            messages += [{**message, "metadata": about} for message in fresh]
+            messages += [{**message, "metadata": about} for message in prompt[lengths.get(place, 0) :]]
             messages.append({**event["output"]["choices"][0]["message"], "metadata": about})
             _add(usage.setdefault(call["model"], {}), event["output"]["usage"])
     for number, message in enumerate(messages):
@@ -235,8 +234,12 @@ def _average(name: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
 
 def _mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     value = _average(name, rows)
-    metrics = {} if value is None else {"mean": {"name": "mean", "value": value}}
-    return {"name": name, "scorer": name, "params": {}, "metrics": metrics}
+    return {
+        "name": name,
+        "scorer": name,
+        "params": {},
+        "metrics": {} if value is None else {"mean": {"name": "mean", "value": value}},
+    }
 
 
 def _dumped(cell: Mapping[str, Any]) -> str:

@@ -156,7 +156,13 @@ def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterato
     people, unit = run.rows.people, run.plan.unit(match)
     for row in run.rows.rounds(match):
         if (row["player"], row["round"]) not in acted:
-            person = {} if people is None else people.of_match(unit, row["player"] - 1)
             action = IDLE if row["action"] is None else row["action"]
-            more = {"kind": "act", "step": -1, "answer": None, "action": action, "missed": False}
-            yield {**row, "person": person.get("person"), **more}
+            yield {
+                **row,
+                "person": ({} if people is None else people.of_match(unit, row["player"] - 1)).get("person"),
+                "kind": "act",
+                "step": -1,
+                "answer": None,
+                "action": action,
+                "missed": False,
+            }

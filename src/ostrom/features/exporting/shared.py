@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -49,15 +49,14 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         raise UsageError(f"--out {out}: holds a run (name another folder)")
     rows = run.rows
     types = {**TYPES, **factor_types(rows), **run.plan.round_columns}
-    sources: dict[str, Callable[[], Iterable[Row]]] = {
+    write_atomically(out / MARK, b"Shared by `ostrom export --format shared`: tables without texts.\n")
+    files, tables = {}, {}
+    for name, source in {
         "matches": rows.matches,
         "rounds": rows.rounds,
         "decisions": rows.decisions,
         "calls": rows.calls,
-    }
-    write_atomically(out / MARK, b"Shared by `ostrom export --format shared`: tables without texts.\n")
-    files, tables = {}, {}
-    for name, source in sources.items():
+    }.items():
         path = out / f"{name}.parquet"
         draft = draft_of(path)
         count = write_parquet(draft, ({**without_texts(row), "run": out.name} for row in source()), types)
@@ -70,8 +69,9 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
     clean["shared"] = {"of": identity(run.manifest), "tables": tables, "versions": run.journal.versions}
     if manifest.get("registered"):
-        looks = counted_looks(run.folder.path, run.manifest, run.journal.entries)
-        clean["shared"]["looks"] = [asdict(look) for look in looks]
+        clean["shared"]["looks"] = [
+            asdict(look) for look in counted_looks(run.folder.path, run.manifest, run.journal.entries)
+        ]
     if (decided := run.folder.path / DECIDED).exists():
         write_atomically(out / DECIDED, read_plain(decided))
     write_atomically(out / MANIFEST, manifest_bytes(clean))

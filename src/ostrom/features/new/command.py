@@ -49,8 +49,9 @@ def wordings() -> dict[str, Wording]:
     for name, package in replications().items():
         file = files(package).joinpath(FILE)
         if file.is_file():
-            content = read_yaml(file.read_text(encoding="utf-8"), f"{name}/{FILE}")
-            declared[name.replace("_", "-")] = validate(Wording, content, f"{name}/{FILE}")
+            declared[name.replace("_", "-")] = validate(
+                Wording, read_yaml(file.read_text(encoding="utf-8"), f"{name}/{FILE}"), f"{name}/{FILE}"
+            )
     return declared
 
 

@@ -50,8 +50,11 @@ def _study(template: str, name: str, like: str | None) -> dict[str, str]:
         raise UnknownName("built-in study", like, builtin_names())
     text = replication_files("studies", ".yaml", "study").text(like)
     text = re.sub(r"(?m)^name: .*$", f"name: {name}", text, count=1)
-    beside = [file for file in sorted(folder_of(like).glob("texts/*")) if f"texts/{file.name}" in text]
-    texts = {f"{name}-texts/{file.name}": file.read_text(encoding="utf-8") for file in beside}
+    texts = {
+        f"{name}-texts/{file.name}": file.read_text(encoding="utf-8")
+        for file in sorted(folder_of(like).glob("texts/*"))
+        if f"texts/{file.name}" in text
+    }
     text = text.replace("texts/", f"{name}-texts/") if texts else text
     about = f"# The built-in study {like} under a name of your own. Check it with `ostrom validate {name}.yaml`.\n"
     return {f"{name}.yaml": about + text, **texts}
@@ -115,8 +118,10 @@ def replication(name: str, like: str | None) -> dict[str, str]:
     """Return the files of a package with a paper's study, figures and claims."""
     if like is not None:
         raise UsageError("--like: a replication begins with an example of its own; leave --like out")
-    parts = read_yaml(filled("replication.yaml", name, name), "replication.yaml")
-    return {f"{name}/{path}": text for path, text in parts.items()}
+    return {
+        f"{name}/{path}": text
+        for path, text in read_yaml(filled("replication.yaml", name, name), "replication.yaml").items()
+    }
 
 
 KINDS: Mapping[str, Callable[[str, str | None], dict[str, str]]] = {

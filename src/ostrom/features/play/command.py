@@ -83,5 +83,10 @@ def play(
         )]
         for played in (outcome.played if outcome else ())
     ]  # fmt: skip
-    means = TextTable("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])
-    return Output({"decisions": rows, "scores": scores}, [TextTable("The match", heads, table), means])
+    return Output(
+        {"decisions": rows, "scores": scores},
+        [
+            TextTable("The match", heads, table),
+            TextTable("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores]),
+        ],
+    )

@@ -182,8 +182,11 @@ def play_battery(
     tell: Callable[[str], None],
 ) -> tuple[list[ModelProfile], bool]:
     """Play every part for every model; return the profiles and whether play was interrupted."""
-    settings = {"battery": battery.model_dump(mode="json"), "preset": preset}
-    seeds = recorded_seeds(out / RECORD, settings, {one.part.name: one.seeds for one in sizes})
+    seeds = recorded_seeds(
+        out / RECORD,
+        {"battery": battery.model_dump(mode="json"), "preset": preset},
+        {one.part.name: one.seeds for one in sizes},
+    )
     profiles = {model: ModelProfile(model, out / folder_name(model)) for model in models}
     parts = [one.part for one in sizes if seeds.get(one.part.name)]
     jobs = [
@@ -245,9 +248,16 @@ def _figure_of(part: BatteryPart, figure: ProfileFigure, data: RunData, model: s
         ]
         groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in estimates]
         if figure.published is not None:
-            grouped = [group for group in groups if group] if figure.published.by else []
-            beside = [*published_beside(figure.published, grouped, figure.for_model(model).levels(data)), *beside]
+            beside = [
+                *published_beside(
+                    figure.published,
+                    [group for group in groups if group] if figure.published.by else [],
+                    figure.for_model(model).levels(data),
+                ),
+                *beside,
+            ]
     except OstromError as error:
         return ModelFigure(part, figure, (), tuple(beside), str(error))
-    lacking = "" if estimates else "no finished match gives this figure"
-    return ModelFigure(part, figure, tuple(estimates), tuple(beside), lacking)
+    return ModelFigure(
+        part, figure, tuple(estimates), tuple(beside), "" if estimates else "no finished match gives this figure"
+    )

@@ -86,9 +86,8 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
 
 def _firsts(profile: ModelProfile) -> list[ModelFigure]:
     """Return the first figure of every part, preferably one without groups."""
-    parts = grouped((entry.part.name, entry) for entry in profile.taken)
-    figures = [[entry for entry in of if entry.estimates] for of in parts.values()]
-    return [min(of, key=lambda entry: len(entry.estimates) > 1) for of in figures if of]
+    parts = grouped((entry.part.name, entry) for entry in profile.taken if entry.estimates)
+    return [min(of, key=lambda entry: len(entry.estimates) > 1) for of in parts.values()]
 
 
 MOST_FIGURES = 6
@@ -239,11 +238,17 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
         tables.setdefault(part.name, []).extend(row[1:] for row in _rows_of(by_model))
     for name, rows in tables.items():
         filled = [i for i in range(len(COLUMNS) - 1) if any(row[i] not in (None, "") for row in rows)]
-        columns = tuple(COLUMNS[1:][i] for i in filled)
-        table = Table(
-            name, columns, [[row[i] for i in filled] for row in rows], f"{sections[name].title}: every figure"
+        sections[name].tables.append(
+            page_table(
+                Table(
+                    name,
+                    tuple(COLUMNS[1:][i] for i in filled),
+                    [[row[i] for i in filled] for row in rows],
+                    f"{sections[name].title}: every figure",
+                ),
+                "",
+            )
         )
-        sections[name].tables.append(page_table(table, ""))
     return list(sections.values())
 
 
@@ -251,8 +256,7 @@ def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], pre
     """Return a chart of dots with whiskers: the models, then published models and people."""
     figure = entry.figure
     models = [model for model, _ in by_model]
-    tones = colours(models) if len(models) > 1 else [MAIN]
-    series: dict[str, str] = {**dict(zip(models, tones, strict=True))}
+    series: dict[str, str] = {**dict(zip(models, colours(models) if len(models) > 1 else [MAIN], strict=True))}
     by_group = any(len(one.estimates) > 1 for _, one in by_model)
     rows = [
         _dot(_group(e) if by_group else model, model, e.value, e.low, e.high)
@@ -262,9 +266,10 @@ def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], pre
     others = entry.beside
     for other in others:
         kind = PEOPLE if other.people else PUBLISHED
-        label = " / ".join(other.group) if by_group and other.group else other.name
         series[kind] = "#009E73" if other.people else LINE
-        rows.append(_dot(label, kind, other.value, None, None))
+        rows.append(
+            _dot(" / ".join(other.group) if by_group and other.group else other.name, kind, other.value, None, None)
+        )
     shares = figure.measure_object.scale == "share" and not (figure.contrast or figure.over)
     chart = dots(
         {"": rows},

@@ -62,8 +62,12 @@ def write_as_paper(
     first = Section("paper", f"As printed: {paper.citation}")
     first.notes = [f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."]
     registered = standing([data, *more])
-    path = context.write(render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered))
-    return report_of(path, sections, [data, *more], registered)
+    return report_of(
+        context.write(render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered)),
+        sections,
+        [data, *more],
+        registered,
+    )
 
 
 def _section(
@@ -83,10 +87,9 @@ def _section(
             # A run of another study of the paper has its own exhibits.
             study_runs = {name: of for name, of in runs.items() if of.study.get("name") not in others}
             figures = entries(one, paper.columns, published, {name: own[name] for name in study_runs}, mapping)
-            sample_sizes_text = dict.fromkeys(e.run for e in figures if e.ours)
             context.made_of = " ".join(
                 f"Run {name}: {provenance(paper.of_arms(study_runs[name]))} {in_captions(study_runs[name])}".strip()
-                for name in sample_sizes_text
+                for name in dict.fromkeys(e.run for e in figures if e.ours)
             )
             if figures:
                 context.add(section, printed_shape(one, figures, paper.spread))

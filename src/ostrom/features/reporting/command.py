@@ -83,9 +83,14 @@ def report(
     if out is not None:
         files = write_charts(run[0], chart or (), out, runs, safe=safe, intervals=intervals)
         return Output({"files": [*map(str, files)]}, [*map(str, files)])
-    paper = (as_ or (), reference) if as_paper else None
     page = write_report(
-        run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals, panels=parse_panels(chart or ())
+        run[0],
+        runs,
+        safe=safe,
+        paper=(as_ or (), reference) if as_paper else None,
+        more=run[1:],
+        intervals=intervals,
+        panels=parse_panels(chart or ()),
     )
     far = {"so_far": page.so_far} if page.so_far else {}
     whose = {"population": page.population} if page.population and not as_paper else {}

@@ -45,14 +45,16 @@ def transcript(
     unit = run.plan.unit(match)
     channels = channels_of(unit)
     tables = list(run.rows.tables(match, rounds=True))
-    all_rows = (row for table in tables for row in run.rows.decision_rows(table))
-    decided = grouped(((row["step"], row["player"]), row) for row in all_rows)
-    happened = (row for table in tables for row in run.rows.round_rows(table))
-    settled = {(row["round"], row["player"]): row for row in happened if row["meeting"] == 1}
-    bound = _bound(decided, settled)
+    decided = grouped(((row["step"], row["player"]), row) for table in tables for row in run.rows.decision_rows(table))
+    settled = {
+        (row["round"], row["player"]): row
+        for table in tables
+        for row in run.rows.round_rows(table)
+        if row["meeting"] == 1
+    }
     if not decided and not calls and run.journal.outcome_of(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
-    every: dict[Any, list[dict[str, Any]]] = {**decided, **bound}
+    every: dict[Any, list[dict[str, Any]]] = {**decided, **_bound(decided, settled)}
     for step, who in sorted(every.keys() | calls.keys()):
         rows, tries = every.get((step, who), []), calls.get((step, who), [])
         parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
@@ -64,10 +66,11 @@ def transcript(
             row_facts = {name: row.get(name) for name in ANSWER_COLUMNS}
             paid = settled.get((row_facts["round"], who), {}).get("paid") if row_facts["payoff"] is not None else None
             if (player is None or who == player) and (number is None or row_facts["round"] == number):
-                agent = row.get("agent") or unit.players[who - 1].name
-                head = {"match": match, "step": max(int(step), 0), "player": who, "agent": agent}
                 yield {
-                    **head,
+                    "match": match,
+                    "step": max(int(step), 0),
+                    "player": who,
+                    "agent": row.get("agent") or unit.players[who - 1].name,
                     **row_facts,
                     "agreed": paid,
                     "said": words_of(row_facts["kind"], row_facts["answer"], who, channels),
@@ -193,9 +196,14 @@ def _check(run: Run, match: int, player: int | None) -> None:
 def _calls(run: Run, match: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
     by_step: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in run.rows.calls(match):
-        messages = [{"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []]
-        call_row = {**{name: row[name] for name in TRY}, "messages": messages}
-        by_step.setdefault((row["step"], row["player"]), []).append(call_row)
+        by_step.setdefault((row["step"], row["player"]), []).append(
+            {
+                **{name: row[name] for name in TRY},
+                "messages": [
+                    {"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []
+                ],
+            }
+        )
     return by_step
 
 

@@ -31,16 +31,22 @@ class Scatter(Chart):
         """The dots that have both values, and their table."""
         by = list(self.y)
         cells = self.estimates(data)
-        other = estimate(self.values(data, self.against), self.against, by, balance=self.balance)
-        across = {tuple(e.key.values()): e for e in other}
+        across = {
+            tuple(e.key.values()): e
+            for e in estimate(self.values(data, self.against), self.against, by, balance=self.balance)
+        }
         both = [(e, across[tuple(e.key.values())]) for e in cells if tuple(e.key.values()) in across]
         if not both:
             return Drawn(notes=[f"No {' and '.join(map(pretty, by))} has both {self.measure.title.lower()} and "
                                 f"{self.against.title.lower()}."])  # fmt: skip
         name = self.file or f"{self.measure.name}_against_{self.against.name}"
         columns = [*by, self.against.name, "against_low", "against_high", self.measure.name, "low", "high"]
-        rows = [[*e.key.values(), x.value, x.low, x.high, e.value, e.low, e.high] for e, x in both]
-        table = Table(name, columns, rows, f"{self.title}: 95 % intervals.")
+        table = Table(
+            name,
+            columns,
+            [[*e.key.values(), x.value, x.low, x.high, e.value, e.low, e.high] for e, x in both],
+            f"{self.title}: 95 % intervals.",
+        )
         chart = self.chart(data, [e for e, _ in both], [x.value for _, x in both])
         caption = (
             f"{self.caption or self.measure.definition} One dot for each {' and '.join(map(pretty, by))}; intervals "

@@ -72,8 +72,9 @@ class Strips(Panel):
             return Drawn(notes=["No finished match has actions round by round."])
         rows += _predicted(data, these, chosen)
         rows.sort(key=lambda row: (row["match"], row["player"], str(row.get("by", "")), row["round"]))
-        firsts = data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
-        heads = {row["match"]: row for row in firsts}
+        heads = {
+            row["match"]: row for row in data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
+        }
         notes = []
         crowd = max(row["player"] for row in rows)
         if crowd > MOST_PLAYERS:
@@ -86,13 +87,17 @@ class Strips(Panel):
         )
         if any("by" in row for row in rows):
             caption += " Lines that begin with an arrow show what was predicted of the player above."
-        figure = Figure(
-            "_".join(["strips", *re.sub("[{}]", "", self.who).split(" and ")]) if self.who else "strips",
-            chart,
-            caption,
-            f"Strips of actions round by round in {len(chosen)} matches.",
+        return Drawn(
+            [
+                Figure(
+                    "_".join(["strips", *re.sub("[{}]", "", self.who).split(" and ")]) if self.who else "strips",
+                    chart,
+                    caption,
+                    f"Strips of actions round by round in {len(chosen)} matches.",
+                )
+            ],
+            notes=notes,
         )
-        return Drawn([figure], notes=notes)
 
     def _choose(self, data: RunData) -> list[int]:
         """Return the first match of every cell and seating, thinned out evenly."""
@@ -105,8 +110,10 @@ class Strips(Panel):
         )
         models = {row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches WHERE model IS NOT NULL")}
         wanted = [_pattern(pair) for pair in self.pairs]
-        numbers = [row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)]
-        return spread(numbers, self.matches)
+        return spread(
+            [row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)],
+            self.matches,
+        )
 
 
 def _names(pair: object) -> bool:
@@ -184,16 +191,23 @@ def _squares(canvas: Canvas, strips: list[dict[str, Any]], tones: dict[str, str]
     beside = canvas.row_labels(lanes)
     lane = {"y": nominal("lane", sort=lanes, title=None, scale={"padding": 0.14}, axis={"grid": False, **beside.axis})}
     key = canvas.legend(tones, beside.width, title=None) if len(tones) <= MOST_COLOURS else None
-    boxes = {**lane, "x2": {"field": "end"}, "color": tinted("did", tones, key)}
     look: Spec = {"strokeWidth": 1.5 if longest <= 30 else 0.8, **({"stroke": "white"} if longest <= SQUARES else {})}
-    layers = [marks("rect", boxes, **look), _policy_dots(lane)]
-    return view(layers, 0, max(18, max(15, beside.height) * len(lanes)), rows=strips)
+    return view(
+        [
+            marks("rect", {**lane, "x2": {"field": "end"}, "color": tinted("did", tones, key)}, **look),
+            _policy_dots(lane),
+        ],
+        0,
+        max(18, max(15, beside.height) * len(lanes)),
+        rows=strips,
+    )
 
 
 def _policy_dots(lane: Spec) -> Spec:
     """Draw a dot on every action set by the policy."""
-    at = {**lane, "x": quantity("middle")}
-    return marks("point", at, where="datum.invalid", filled=True, size=16, color=INK, opacity=1)
+    return marks(
+        "point", {**lane, "x": quantity("middle")}, where="datum.invalid", filled=True, size=16, color=INK, opacity=1
+    )
 
 
 def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
@@ -221,10 +235,21 @@ def _bars(canvas: Canvas, rows: list[dict[str, Any]], room: float) -> Spec:
         "axis": {"values": [0, top], "format": ",.2~f", **lane},
     }  # fmt: skip
     amount = {"y": quantity("amount", **up)}
-    bars = marks(
-        "rect", {**amount, "x2": {"field": "end"}, "y2": {"datum": 0}}, color=MAIN, stroke="white", strokeWidth=1
+    return view(
+        [
+            marks(
+                "rect",
+                {**amount, "x2": {"field": "end"}, "y2": {"datum": 0}},
+                color=MAIN,
+                stroke="white",
+                strokeWidth=1,
+            ),
+            _policy_dots(amount),
+        ],
+        0,
+        24,
+        rows=rows,
     )
-    return view([bars, _policy_dots(amount)], 0, 24, rows=rows)
 
 
 def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, Any]]:
@@ -271,8 +296,7 @@ def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
     tones = {did: tone for did, tone in tones.items() if did in met}
     others = sorted((did for did in met if did not in tones), key=_natural)
     if len(others) + len(tones) <= MOST_COLOURS:
-        free = [tone for tone in PALETTE if tone not in tones.values()]
-        return tones | dict(zip(others, free, strict=False))
+        return tones | dict(zip(others, [tone for tone in PALETTE if tone not in tones.values()], strict=False))
     # Too many actions for separate colours: their order becomes a tone from light to dark.
     return tones | {did: SEQUENCE[i * (len(SEQUENCE) - 1) // max(len(others) - 1, 1)] for i, did in enumerate(others)}
 

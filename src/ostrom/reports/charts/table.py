@@ -46,21 +46,19 @@ class EstimateTable(Chart):
         if not self.x or not drawn.tables:
             return drawn
         (long,) = drawn.tables
-        wide = self._wide(data, self.estimates(data), f"{long.name}_wide")
-        return Drawn(tables=[wide, long], notes=drawn.notes)
+        return Drawn(tables=[self._wide(data, self.estimates(data), f"{long.name}_wide"), long], notes=drawn.notes)
 
     def _wide(self, data: RunData, estimates: Sequence[Estimate], name: str) -> Table:
         (x,) = self.x
         rows = [c for c in self.used if c != x]
         across = levels_met(data, x, estimates)
-        pairs = grouped((tuple(e.key[c] for c in rows), (e.key[x], self._cell(e))) for e in estimates)
-        cells = {key: dict(of) for key, of in pairs.items()}
+        cells = grouped((tuple(e.key[c] for c in rows), (e.key[x], self._cell(e))) for e in estimates)
         heads = [written(level) for level in across]
         what = "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
         return Table(
             name,
             [*rows, *heads],
-            [[*key, *(of.get(level) for level in across)] for key, of in cells.items()],
+            [[*key, *(dict(of).get(level) for level in across)] for key, of in cells.items()],
             f"{self.title}: {what}; columns are levels of {pretty(x)}.",
             levels=heads,
         )

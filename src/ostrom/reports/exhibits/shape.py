@@ -182,13 +182,18 @@ def _label(one: Exhibit, part: str) -> str:
 def single_figures(one: Exhibit, columns: Sequence[str], entries: Sequence[ExhibitEntry]) -> Table:
     """One row per figure, with intervals and doubts."""
     used = [name for name in columns if any(e.cell[name] for e in entries)]
-    heads = [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"]
     rows: list[list[Any]] = [
         [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.word or e.value,
          e.spread, e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
         for e in entries
     ]  # fmt: skip
-    return Table(f"{one.name} figures", heads, rows, f"{one.name}: every figure by itself (95 % intervals).", shown=0)
+    return Table(
+        f"{one.name} figures",
+        [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"],
+        rows,
+        f"{one.name}: every figure by itself (95 % intervals).",
+        shown=0,
+    )
 
 
 def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
