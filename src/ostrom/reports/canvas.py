@@ -173,9 +173,7 @@ def preferred_columns(panels: int) -> int:
     >>> [preferred_columns(n) for n in (1, 2, 3, 4, 5, 6, 8, 9, 10, 18)]
     [1, 2, 3, 2, 3, 3, 4, 3, 3, 3]
     """
-    if panels <= 2 or panels == 4:
-        return min(max(panels, 1), 2)
-    return min((3, 4), key=lambda n: (-panels % n, n))
+    return min(max(panels, 1), 2) if panels <= 2 or panels == 4 else min((3, 4), key=lambda n: (-panels % n, n))
 
 
 WIDE, PHONE = Canvas(), Canvas(358)

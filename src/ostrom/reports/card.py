@@ -15,8 +15,7 @@ from ostrom.ground.words import how_many
 from ostrom.reports.answers import answer_factors, answers, headline_measure, keep_result, settings
 from ostrom.reports.cells import DONE, levels, policy_warnings, varied
 from ostrom.reports.chart import Chart
-from ostrom.reports.charts.curve import Curve
-from ostrom.reports.charts.dots import Dots
+from ostrom.reports.charts._of_estimates import Curve, Dots
 from ostrom.reports.panel import Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import Share, is_bare, number, pretty
@@ -238,8 +237,6 @@ def first_chart(data: RunData) -> Chart | None:
     rest = [f for f in factors if f not in (x, facet) and many[f] <= MOST_COLOURS]
     colour = "agent" if "agent" in rest and x == factors[0] else rest[0] if rest else None
     try:
-        if x in ordered:
-            return Curve(name, x, facet=facet, colour=colour)
-        return Dots(name, x, facet=facet, colour=colour)
+        return Curve(name, x, facet=facet, colour=colour) if x in ordered else Dots(name, x, facet=facet, colour=colour)
     except OstromError:
         return None

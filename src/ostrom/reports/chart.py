@@ -1,8 +1,9 @@
 """Charts as data: a study file declares the measure, the x axis and the splits.
 
 ``{chart: curve, measure: cooperation, x: history_length, colour: style, facet: game}`` is a curve of estimates.
-A kind of chart is one file in ``ostrom.reports.charts`` (constant ``CHART``) or an entry point of the group
-``ostrom.charts``. What cannot be declared is a panel in Python (``ostrom.reports.panel``).
+A kind of chart is a class in ``ostrom.reports.charts`` (those of estimates share a module, another has its own, with
+the constant ``CHART``) or an entry point of the group ``ostrom.charts``. What cannot be declared is a panel in
+Python (``ostrom.reports.panel``).
 """
 
 import inspect
@@ -272,9 +273,11 @@ class Chart(Panel):
 
     def drawn_as(self, cells: Sequence[Estimate]) -> str:
         """Describe in one sentence how value and interval are drawn."""
-        if self.bands == "sd":
-            return "Marks are means, bands and whiskers one standard deviation over matches."
-        return legend_note(cells)
+        return (
+            "Marks are means, bands and whiskers one standard deviation over matches."
+            if self.bands == "sd"
+            else legend_note(cells)
+        )
 
     def notes(self, cells: Sequence[Estimate]) -> list[str]:
         """Return notes for readers: the measure's definition, and notes of the estimates."""
@@ -291,9 +294,11 @@ class Chart(Panel):
                 # A match's value has the levels of all its players: "1 + 2" for the seats of two.
                 levels = join_labels([str(level) for level in dict.fromkeys(row[name] for row in values.rows)])
                 return f"No value of {pretty(self.measure.name)} has {pretty(name)} {wanted} (there are: {levels})."
-        if self.measure.name in ("cooperation", "score"):
-            return why_nothing(data, self.measure.name)
-        return f"No finished match has a value of {pretty(self.measure.name)}."
+        return (
+            why_nothing(data, self.measure.name)
+            if self.measure.name in ("cooperation", "score")
+            else f"No finished match has a value of {pretty(self.measure.name)}."
+        )
 
     def _named(self) -> str:
         what = self.measure.title
@@ -330,7 +335,19 @@ def sample_sizes_text(estimates: Sequence[Estimate]) -> str:
     return f"{many} {unit} each.{tail}"
 
 
-charts: Registry[Panel] = Registry("chart", "ostrom.reports.charts", "CHART", "ostrom.charts", folder="charts")
+OF_ESTIMATES = {
+    "bars": "Bars", "curve": "Curve", "dots": "Dots", "heat": "Heat", "scatter": "Scatter", "table": "EstimateTable",
+}  # fmt: skip
+"""The kinds of charts that share the module ``_of_estimates``, with their classes."""
+
+charts: Registry[Panel] = Registry(
+    "chart",
+    "ostrom.reports.charts",
+    "CHART",
+    "ostrom.charts",
+    folder="charts",
+    table={name: f"ostrom.reports.charts._of_estimates:{kind}" for name, kind in OF_ESTIMATES.items()},
+)
 
 
 def is_chart(spec: Spec) -> bool:

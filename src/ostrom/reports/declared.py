@@ -70,9 +70,11 @@ PAGE = Environment(undefined=StrictUndefined, autoescape=True)
 
 def values_at(row: Any, columns: Sequence[str]) -> tuple[Any, ...]:
     """The values of an estimate (in its key) or of a row in some columns."""
-    if isinstance(row, Estimate):
-        return tuple(row.key[name] for name in columns)
-    return tuple(getattr(row, name) for name in columns)
+    return (
+        tuple(row.key[name] for name in columns)
+        if isinstance(row, Estimate)
+        else tuple(getattr(row, name) for name in columns)
+    )
 
 
 def ordered(rows: Iterable[Any], **columns: Sequence[Any]) -> list[Any]:
@@ -162,11 +164,7 @@ class Column:
     def cells(self, scope: Scope) -> list[Any]:
         """The cells of the column in the row of a scope."""
         value = self.value(scope)
-        if self.spread:
-            return list(value)
-        if len(self.heads) == 1:
-            return [value]
-        return triple(value)
+        return list(value) if self.spread else [value] if len(self.heads) == 1 else triple(value)
 
 
 class PanelPart:
@@ -434,9 +432,7 @@ class PanelRegistry(Registry[Panel]):
 
     def _loaded(self, name: str) -> Callable[..., Panel]:
         package, slash, _ = self._files.get(name, "").partition("/")
-        if not slash:
-            return super()._loaded(name)
-        return panel_factory(name, package, declared_panels(package))
+        return super()._loaded(name) if not slash else panel_factory(name, package, declared_panels(package))
 
 
 @cache
@@ -480,9 +476,9 @@ panels: Registry[Panel] = PanelRegistry("panel", None, "PANEL", "ostrom.panels",
 
 def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> Panel:
     """A panel from a study file: by its name, or a chart declared as data."""
-    if is_chart(spec):
-        return charts.build(chart_spec(spec), key=key, file=file)
-    return panels.build(spec, key=key, file=file)
+    return (
+        charts.build(chart_spec(spec), key=key, file=file) if is_chart(spec) else panels.build(spec, key=key, file=file)
+    )
 
 
 def panel_name(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> str:

@@ -130,9 +130,11 @@ def with_own_fonts(converter: Any) -> Any:
 
 def other_fonts(folder: Path) -> list[Path]:
     """Return the folder itself if it lacks Liberation Sans, else its largest subfolders that lack it."""
-    if not any(folder.rglob("LiberationSans-*")):
-        return [folder]
-    return [font for path in sorted(path for path in folder.iterdir() if path.is_dir()) for font in other_fonts(path)]
+    return (
+        [folder]
+        if not any(folder.rglob("LiberationSans-*"))
+        else [font for path in sorted(path for path in folder.iterdir() if path.is_dir()) for font in other_fonts(path)]
+    )
 
 
 @lru_cache(2)

@@ -75,9 +75,8 @@ def tones(data: RunData, column: str | None, names: Mapping[Any, str]) -> dict[s
         order = agents(data)
         if len(order) <= MOST_COLOURS:
             return {label: PALETTE[order.index(name)] for name, label in names.items()}
-    if column == "model" and len(names) <= MOST_COLOURS:
-        return series_colours(list(names.values()))
-    return series_colours(list(names.values()), ordered=True)
+    distinct = column == "model" and len(names) <= MOST_COLOURS
+    return series_colours(list(names.values()), ordered=not distinct)
 
 
 def dot_chart(

@@ -478,9 +478,9 @@ def scatter(
 
 def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, str]:
     """Return a colour for each name; a single name has the main colour."""
-    if len(names) < 2:
-        return dict.fromkeys(names, MAIN)
-    return dict(zip(names, colours(names, ordered=ordered), strict=True))
+    return (
+        dict.fromkeys(names, MAIN) if len(names) < 2 else dict(zip(names, colours(names, ordered=ordered), strict=True))
+    )
 
 
 WIDEST_TILE, NARROWEST_TILE = 120, 38

@@ -152,11 +152,7 @@ def share(value: float | None) -> str:
     >>> share(0.256), share(None), share(0.0004), share(0.0)
     ('25.6 %', '–', '< 0.1 %', '0.0 %')
     """
-    if value is None:
-        return "–"
-    if 0 < value < 0.001:
-        return "< 0.1 %"
-    return f"{100 * value:.1f} %"
+    return "–" if value is None else "< 0.1 %" if 0 < value < 0.001 else f"{100 * value:.1f} %"
 
 
 def question(study: Mapping[str, Any]) -> tuple[str, str]:

@@ -183,9 +183,11 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
 def role_of(unit: Unit, player: int) -> str | None:
     """Return the role of a player; None if all seats have the same role."""
     game = unit.game
-    if unit.kind == "visit" or unit.players[player].observes or len({*game.roles}) == 1:
-        return None
-    return game.roles[(unit.seat + player) % game.seats]
+    return (
+        None
+        if unit.kind == "visit" or unit.players[player].observes or len({*game.roles}) == 1
+        else game.roles[(unit.seat + player) % game.seats]
+    )
 
 
 def facts_of(match: dict[str, Any], number: int | None) -> list[tuple[str, str, Any]]:

@@ -53,9 +53,11 @@ def normalised(word: str) -> str:
     >>> normalised("Überläufer")
     'uberlaufer'
     """
-    if word.isascii():
-        return word.lower()
-    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
+    return (
+        word.lower()
+        if word.isascii()
+        else "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
+    )
 
 
 def indexable(text: str) -> str:

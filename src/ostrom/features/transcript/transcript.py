@@ -179,9 +179,7 @@ def ended_early(facts: Mapping[str, Any] | None) -> str | None:
     >>> ended_early({"over": "collapse", "over_round": 5})
     'ended in round 5: collapse'
     """
-    if not facts or "over" not in facts:
-        return None
-    return f"ended in round {facts['over_round']}: {facts['over']}"
+    return None if not facts or "over" not in facts else f"ended in round {facts['over_round']}: {facts['over']}"
 
 
 def _check(run: Run, match: int, player: int | None) -> None:
