@@ -25,11 +25,20 @@ from ostrom.reports.card import calls_table, card, first_chart, headline, reprod
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of, shown_with
-from ostrom.reports.figures import BINARY_KINDS, RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
+from ostrom.reports.figures import (
+    BINARY_KINDS,
+    MANY,
+    RenderedChart,
+    Renderer,
+    as_pdf,
+    both_specs,
+    both_widths,
+    need_extras,
+    render,
+)
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, page_table, plain_page, render_page
 from ostrom.reports.panel import Drawn, Figure, Table
-from ostrom.reports.renderer import MANY, Renderer
 from ostrom.reports.words import pretty
 
 

@@ -1,12 +1,20 @@
 """Renders charts: SVG for the page, SVG, PNG and PDF as files beside it, without a browser or a network.
 
-On a page a chart stands twice, drawn for a wide screen and for a phone; the style of the page shows one of them.
+On a page a chart stands twice, drawn for a wide screen and for a phone; the style of the page shows one of them. The
+charts of a large run are drawn in a separate process, while the report computes its next panel: the renderer holds the
+interpreter for as long as it draws, so a thread would gain nothing. The process reads one JSON request a line and
+writes one JSON answer a line.
 """
 
+import base64
 import os
 import re
+import signal
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,7 +25,7 @@ import orjson
 from markupsafe import Markup
 
 from ostrom.ground.errors import OstromError
-from ostrom.ground.terminal import escaped
+from ostrom.ground.terminal import escaped, one_line
 from ostrom.reports.canvas import PHONE, WIDE, Canvas
 from ostrom.reports.theme import INK, LINE, MAIN, PALETTE, QUIET, RULE, colours, config
 
@@ -224,3 +232,82 @@ def for_page(svg: str, prefix: str) -> str:
 def _short(place: re.Match[str]) -> str:
     """Round coordinates to a tenth of a pixel."""
     return LONG.sub(lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), place[0])
+
+
+MANY = 50_000
+"""Journal entries from which a second process saves more time than its start takes."""
+
+
+class Renderer(AbstractContextManager["Renderer"]):
+    """Renders charts one after the other: on request, or ``apart`` in a process that ends with the report."""
+
+    def __init__(self, *, apart: bool) -> None:
+        self._thread = ThreadPoolExecutor(1) if apart else None
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def draw(self, wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> Callable[[], RenderedChart]:
+        """Start drawing; the returned function waits for the picture."""
+        if self._thread is None:
+            return lambda: picture(wide, narrow, prefix)
+        return self._thread.submit(self._ask, as_json({"wide": wide, "narrow": narrow, "prefix": prefix})).result
+
+    def _ask(self, request: bytes) -> RenderedChart:
+        """Send a request to the process and read its answer."""
+        if self._child is None:
+            self._child = subprocess.Popen(
+                [sys.executable, "-c", "from ostrom.reports.figures import main; main()"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+        assert self._child.stdin is not None and self._child.stdout is not None
+        try:
+            self._child.stdin.write(request + b"\n")
+            self._child.stdin.flush()
+            answer = orjson.loads(self._child.stdout.readline())
+        except (OSError, ValueError):
+            raise OstromError("the process that draws the charts ended") from None
+        if "problem" in answer:
+            raise OstromError(answer["problem"])
+        png, pdf = (base64.b64decode(answer[kind]) for kind in BINARY_KINDS)
+        return RenderedChart(answer["svg"], png, pdf, Markup(answer["markup"]))
+
+    def __exit__(self, *_: object) -> None:
+        if self._child is not None:
+            self._child.kill()
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+        if self._child is not None:
+            self._child.communicate()
+
+
+def serve_requests(answer: Callable[[Any], Any]) -> None:
+    """Answer JSON requests, one a line, until the input ends; an error is answered with its ``problem`` in one line."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # output of libraries must not mix with answers
+    for line in sys.stdin.buffer:
+        try:
+            reply = answer(orjson.loads(line))
+        except Exception as error:
+            known = isinstance(error, OstromError)
+            reply = {"problem": one_line(str(error) if known else f"{type(error).__name__}: {error}")[:500]}
+        try:
+            out.write(orjson.dumps(reply, option=orjson.OPT_NON_STR_KEYS, default=str) + b"\n")
+            out.flush()
+        except BrokenPipeError:  # whoever asked was killed
+            os._exit(1)
+
+
+def _rendered(request: dict[str, Any]) -> dict[str, str]:
+    """Render the chart of a request."""
+    drawn = picture(**request)
+    files = {kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in BINARY_KINDS}
+    return {"svg": drawn.svg, "markup": drawn.markup, **files}
+
+
+def main() -> None:
+    """Render charts until the input ends."""
+    # Ctrl-C ends it silently, unless the parent process ignores Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    serve_requests(_rendered)

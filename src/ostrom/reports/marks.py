@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
-from ostrom.reports.canvas import Canvas, Drawing, Spec, drawing
+from ostrom.reports.canvas import SHARES, Canvas, Drawing, Spec, Ticks, drawing, share_ticks, ticks_for, whole_ticks
 from ostrom.reports.theme import DASHES, GAP, INK, LINE, MAIN, ON_DARK, ON_LIGHT, RULE, SHAPES, colours, shades
 from ostrom.reports.words import is_bare
 

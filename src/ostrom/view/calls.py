@@ -85,11 +85,17 @@ class CallTry:
         """Describe the call's settings, and the source of its reply."""
         params = orjson.loads(self.facts["params"] or "{}")
         options = params.items() if isinstance(params, dict) else ()
-        begun = datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds")
-        told = {"model": self.facts["model"], "version": self.facts["version"], "source": self.facts["source"]}
-        told |= {str(name): value for name, value in options} | {"begun": begun, "call": self.facts["id"]}
-        return {name: value if type(value) is str else orjson.dumps(value).decode() for name, value in told.items()
-                if value is not None}  # fmt: skip
+        settings = {
+            **{name: self.facts[name] for name in ("model", "version", "source")},
+            **{str(name): value for name, value in options},
+            "begun": datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds"),
+            "call": self.facts["id"],
+        }
+        return {
+            name: value if type(value) is str else orjson.dumps(value).decode()
+            for name, value in settings.items()
+            if value is not None
+        }
 
 
 def called_decisions(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:

@@ -6,13 +6,10 @@ its whole journal and the libraries that read them take more memory than the ser
 
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
@@ -21,11 +18,11 @@ from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.registry import refresh
-from ostrom.ground.terminal import one_line
 from ostrom.reports.answers import headline_measure, tied
 from ostrom.reports.card import card, findings, first_chart, headline, registered_lines, warnings
 from ostrom.reports.cells import levels, levels_met
 from ostrom.reports.chart import averages
+from ostrom.reports.figures import both_widths, serve_requests
 from ostrom.reports.page import page_table
 from ostrom.studies.run import open_run
 
@@ -72,8 +69,6 @@ def first_screen(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def chart(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     """Return the chart of the first screen as SVG for a page."""
-    from ostrom.reports.figures import both_widths
-
     card_chart = first_chart(data)
     drawn = () if card_chart is None else card_chart.draw(data).figures[:1]
     return {
@@ -168,21 +163,16 @@ ANSWERS: Mapping[str, Callable[[RunData, Mapping[str, Any]], dict[str, Any]]] = 
 def main() -> None:
     """Answer requests until the input ends."""
     os.nice(5)
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output of libraries must not mix with replies
-    for line in sys.stdin.buffer:
-        try:
-            try:
-                reply = answered(orjson.loads(line))
-            except UnknownName:  # a measure or a game was installed after this process began
-                refresh()
-                reply = answered(orjson.loads(line))
-        except OstromError as error:
-            reply = {"problem": one_line(str(error))}
-        except Exception as error:
-            reply = {"problem": one_line(f"{type(error).__name__}: {error}")[:500]}
-        out.write(orjson.dumps(reply, option=orjson.OPT_NON_STR_KEYS, default=str) + b"\n")
-        out.flush()
+    serve_requests(_answered_anew)
+
+
+def _answered_anew(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a request, once more where a measure or a game was installed after this process began."""
+    try:
+        return answered(request)
+    except UnknownName:
+        refresh()
+        return answered(request)
 
 
 if __name__ == "__main__":

@@ -150,8 +150,7 @@ class RunIndex:
 
 def index_path(folder: Path) -> Path:
     """The path of a run's index in the user's cache folder."""
-    place = blake2b(os.fsencode(folder.resolve()), digest_size=16).hexdigest()
-    return cache_folder("view") / f"{place}.db"
+    return cache_folder("view") / f"{blake2b(os.fsencode(folder.resolve()), digest_size=16).hexdigest()}.db"
 
 
 def forget_gone() -> None:
@@ -234,12 +233,10 @@ class Indexers:
     def path(self, folder: Folder) -> Path:
         """The path of a run's index: in the user's cache folder, or in a temporary one if that is not writable."""
         there = index_path(folder.path)
-        try:
+        with suppress(OSError):
             there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if os.access(there.parent, os.W_OK):
                 return there
-        except OSError:
-            pass
         with self._guard:
             if self._spare is None:
                 self._spare = tempfile.TemporaryDirectory(prefix="ostrom-view-")
@@ -249,18 +246,18 @@ class Indexers:
         """Start the indexer of a run, unless it is running or was started less than ``AGAIN`` seconds ago."""
         where = self.path(folder)
         with self._guard:
-            if folder.path in self._running:
-                return
-            if time.monotonic() - self._begun.get(folder.path, -AGAIN) < AGAIN:
+            if folder.path in self._running or time.monotonic() - self._begun.get(folder.path, -AGAIN) < AGAIN:
                 return
             self._begun[folder.path] = time.monotonic()
             child = subprocess.Popen(
                 [sys.executable, "-m", "ostrom.view.index_writer", str(folder.path), str(where)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )  # fmt: skip
-            ending = threading.Thread(target=self._await, args=(folder.path, child), daemon=True)
-            self._running[folder.path] = child, ending
-            ending.start()
+            self._running[folder.path] = (
+                child,
+                threading.Thread(target=self._await, args=(folder.path, child), daemon=True),
+            )
+            self._running[folder.path][1].start()
 
     def _await(self, path: Path, child: subprocess.Popen[bytes]) -> None:
         """Wait for an indexer to end, so that no defunct process stays; if it failed, keep its last error line."""

@@ -111,11 +111,9 @@ def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
             yield "<reasoning>\n"
             yield from whole_of(connection, facts["id"], "reasoning")
             yield "\n</reasoning>\n"
-        for name in ("reply", "error"):
-            if name in names:
-                yield from whole_of(connection, facts["id"], name)
-                yield "\n"
-                break
+        if words := [name for name in ("reply", "error") if name in names]:
+            yield from whole_of(connection, facts["id"], words[0])
+            yield "\n"
     for answer in head["answers"]:
         yield f"\n=> {answer['stage'] or answer['kind']}: {answer['said']} ({answer['reading']})\n"
 
@@ -282,12 +280,11 @@ def commands_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any]
     """Return commands to copy, with titles: the transcript, and questions about a decision."""
     place = [str(viewer.shelf.folder(name).path), "--match", str(number)]
     at, player = (None, None) if decision is None else (decision["round"], str(decision["player"]))
-    words = [("Copy command", ["transcript", *place])]
-    if player is not None:
-        words[0][1].extend([*([] if at is None else ["--round", str(at)]), "--player", player])
-    if player is not None and at is not None:
+    round_ = [] if at is None else ["--round", str(at)]
+    words = [("Copy command", ["transcript", *place, *([] if player is None else [*round_, "--player", player])])]
+    if player is not None and round_:
         words += [
-            ("Copy attribution", ["more", "attribute", *place, "--round", str(at), "--seat", player]),
+            ("Copy attribution", ["more", "attribute", *place, *round_, "--seat", player]),
             ("Copy branch", ["more", "branch", *place, "--at", str(at)]),
         ]
     return [(title, shlex.join(["ostrom", *parts])) for title, parts in words]

@@ -122,11 +122,9 @@ def search(
                 row = connection.execute(place, (call,)).fetchone()
                 if row is not None:
                     (match, step, player), (of, name) = row, voices[voice]
-                    hits.append(
-                        SearchHit(
-                            call, match, step, player, name, of, list(_excerpts(connection, call, wanted, where, news))
-                        )
-                    )
+                    texts = ((kind, text) for kind, text in _texts(connection, call, news) if kind in where)
+                    passages = [(kind, pieces) for kind, text in texts for pieces in excerpts(text, wanted)]
+                    hits.append(SearchHit(call, match, step, player, name, of, passages))
     return SearchPage(hits, calls[limit - 1][0] if len(calls) > limit else None)
 
 
@@ -143,15 +141,13 @@ def counts(
     terms, voices = terms_of(typed), index.speakers()
     by_cell: Counter[int] = Counter()
     by_agent: Counter[str] = Counter()
-    by_where: dict[str, int] = {}
     if all(term.without for term in terms):
         return HitCounts(0, {}, {}, {})
     for voice, n in _counted(index, journals, terms, where, agent, cell).items():
         number, name = voices[voice]
         by_cell[number] += n
         by_agent[name] += n
-    for name in where:
-        by_where[name] = sum(_counted(index, journals, terms, [name], agent, cell).values())
+    by_where = {name: sum(_counted(index, journals, terms, [name], agent, cell).values()) for name in where}
     return HitCounts(by_cell.total(), dict(by_cell), dict(by_agent), by_where)
 
 
@@ -223,15 +219,6 @@ def _says(
 
 
 # -- context -------------------------------------------------------------------------------------------
-
-
-def _excerpts(
-    journal: sqlite3.Connection, call: int, terms: Sequence[SearchTerm], where: Sequence[str], news: NewLines
-) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
-    """The excerpts of a call around the terms, each with its place (prompt, reply or reasoning)."""
-    for name, text in _texts(journal, call, news):
-        if name in where:
-            yield from ((name, pieces) for pieces in excerpts(text, terms))
 
 
 def _texts(journal: sqlite3.Connection, call: int, news: NewLines) -> Iterator[tuple[str, str]]:
@@ -310,45 +297,36 @@ def page(viewer: Viewer, request: Request) -> Response:
     folder = viewer.shelf.folder(name)
     params = asked_of(request)
     journals = [part.journal for part in folder.parts]
+    typed, which = params["q"], {name: params[name] for name in WHICH}
+    hits: dict[str, Any] = {"progress": None, "page": None, "counts": None, "cells": {}, "agents": [], "terms": []}
     with viewer.indexers.index(folder) as index:
-        progress = None if index is None else index.progress
-        hits = {} if index is None else found_of(index, journals, params)
-        if (
-            index is not None
-            and params["after"] is None
-            and (params["count"] or index.progress.calls < COUNTED_AT_ONCE)
-        ):
-            hits["counts"] = counts(index, journals, params["q"], **{name: params[name] for name in WHICH})
+        if index is not None:
+            hits |= {
+                "progress": index.progress,
+                "page": search(index, journals, typed, after=params["after"], **which),
+                "cells": index.cells(),
+                "agents": sorted({agent for _, agent in index.speakers().values()}),
+                "terms": [term for term in terms_of(typed) if not term.without],
+            }
+            if params["after"] is None and (params["count"] or index.progress.calls < COUNTED_AT_ONCE):
+                hits["counts"] = counts(index, journals, typed, **which)
     part = "_counts" if request.headers.get("hx-target") == "counts" else "search"
     return viewer.page(
-        request, part, title=f"Search in {name}", **viewer.run_header(name), asked=params, progress=progress,
-        here="search", problem=viewer.indexers.problem(folder), where=WHERE,
-        query_values=list(request.query_params.multi_items()),
-        **{"page": None, "counts": None, "cells": {}, "agents": [], "terms": [], **hits},
+        request, part, title=f"Search in {name}", **viewer.run_header(name), asked=params, here="search",
+        problem=viewer.indexers.problem(folder), where=WHERE, query_values=list(request.query_params.multi_items()),
+        **hits,
     )  # fmt: skip
 
 
 def asked_of(request: Request) -> dict[str, Any]:
     """The query and the filters in the parameters of a request."""
     values = request.query_params
-    where = [one for one in values.getlist("in") if one in WHERE]
     return {
         "q": values.get("q", "")[:MOST_TYPED],
-        "where": where or list(WHERE),
+        "where": [one for one in values.getlist("in") if one in WHERE] or list(WHERE),
         "agent": values.get("agent") or None,
         **{name: parse_integer(text, name) if (text := values.get(name)) else None for name in ("cell", "after")},
         "count": values.get("count") == "1",
-    }
-
-
-def found_of(index: RunIndex, journals: Sequence[Path], params: dict[str, Any]) -> dict[str, Any]:
-    """The hits of a query, as values for the page."""
-    which = {name: params[name] for name in WHICH}
-    return {
-        "page": search(index, journals, params["q"], after=params["after"], **which),
-        "cells": index.cells(),
-        "agents": sorted({agent for _, agent in index.speakers().values()}),
-        "terms": [term for term in terms_of(params["q"]) if not term.without],
     }
 
 

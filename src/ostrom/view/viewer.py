@@ -60,8 +60,7 @@ class FigureProcess:
             task = asyncio.create_task(self._answer(request))
         self._answers[key] = task
         while len(self._answers) > MOST_CACHED:
-            _, old = self._answers.popitem(last=False)
-            old.cancel()
+            self._answers.popitem(last=False)[1].cancel()
         done, _ = await asyncio.wait({task}, timeout=WAIT)
         return task.result() if done else None
 
@@ -75,8 +74,7 @@ class FigureProcess:
                 try:
                     child.stdin.write(orjson.dumps(request) + b"\n")
                     await child.stdin.drain()
-                    line = await child.stdout.readline()
-                    if line:
+                    if line := await child.stdout.readline():
                         self._idle = asyncio.get_running_loop().call_later(IDLE, self._end)
                         answer: Answer = orjson.loads(line)
                         return answer
@@ -160,9 +158,9 @@ class Viewer:
 
     def _served(self, handler: ViewHandler) -> Handler:
         async def serve(request: Request) -> Response:
+            if request.method != "GET":
+                self.login.require(request)
             if not self.login.allowed(request):
-                if request.method != "GET":
-                    raise Refused(403, "Log in first.")
                 return self._ask("", 403)
             try:
                 if inspect.iscoroutinefunction(handler):

@@ -14,7 +14,7 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link, write_atomically
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
-from ostrom.reports.axes import ticks_for
+from ostrom.reports.canvas import ticks_for
 from ostrom.reports.figures import both_widths, need_extras
 from ostrom.reports.files import as_csv
 from ostrom.reports.marks import dots

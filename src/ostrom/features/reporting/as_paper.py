@@ -10,8 +10,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
 from ostrom.reports.card import card, provenance, reproduce, warnings
 from ostrom.reports.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
-from ostrom.reports.exhibits.panels import draw_panels
-from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
+from ostrom.reports.exhibits.shape import draw_panels, entries, printed_shape, single_figures
 from ostrom.reports.figures import need_extras
 from ostrom.reports.page import Section, render_page
 from ostrom.studies.pooled import check_replication

@@ -119,7 +119,7 @@ def report(
 def _checklist(run: str, runs: Path) -> Output:
     """The reporting checklist of a run, as a table and as a Markdown file beside the report."""
     from ostrom.ground.files import write_atomically
-    from ostrom.reports.checklist import checklist_table, run_entries
+    from ostrom.reports.card import checklist_table, run_entries
     from ostrom.reports.files import as_markdown
 
     with opened_runs([run], runs) as [data]:

@@ -8,7 +8,7 @@ from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
-from ostrom.reports.axes import ticks_for
+from ostrom.reports.canvas import ticks_for
 from ostrom.reports.cells import drawn_values, legend_note, levels_met
 from ostrom.reports.chart import Chart, averages, sample_sizes_text
 from ostrom.reports.layout import Layout, dot_chart, lay_out, tones
