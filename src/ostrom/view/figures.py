@@ -47,9 +47,10 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
             behind = run.journal.entries - data.entries
             exploratory = bool(data.manifest.get("registered"))
+            answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
             if not stale:  # tables are built on demand, so answering is part of the build time
                 _render_times[folder] = (time.monotonic(), time.monotonic() - began)
-            return {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
+            return answer
 
 
 def _recently(folder: Path) -> bool:

@@ -344,9 +344,10 @@ class MatchList:
         order = f"match {way}" if sort == "match" else f"{sort} {way}, match {way}"
         rows = list(self._rows(f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {limit + 1}", values))
         more_rows, rows = len(rows) > limit, rows[:limit]
+        place = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
         if self.progress.calls < self.progress.of_calls:  # partial sums are not shown
             rows = [{**row, **dict.fromkeys(COUNTED)} for row in rows]
-        return MatchPage(rows, orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None)
+        return MatchPage(rows, place)
 
     def match(self, number: int) -> dict[str, Any] | None:
         """The row of one match; None if it is not listed."""

@@ -220,8 +220,10 @@ def _card(
     for name, (_, count) in files.items():
         lines += [f"## {name}", "", f"{ABOUT[name]} {count} rows.", "", "| column | type | meaning |", "|---|---|---|"]
         factors = {factor.name for factor in run.plan.factors}
-        for column, kind in fields[name].items():
-            lines.append(f"| `{_line(column)}` | {kind.__name__} | {_meaning(column, factors)} |")
+        lines += [
+            f"| `{_line(column)}` | {kind.__name__} | {_meaning(column, factors)} |"
+            for column, kind in fields[name].items()
+        ]
         lines.append("")
     lines += [
         "```python",

@@ -35,12 +35,8 @@ def write_records(run: Run, out: Path, *, texts: bool = False) -> dict[str, tupl
     models = models_of(run.manifest)
     if not models:
         raise UsageError(f"{run.folder.path}: no model plays in it, and records are of models")
-    written = {}
     with run_data(run.rows, run.folder.path, run.manifest) as data:
-        for model in models:
-            path, count = _write(run, data, model, out, texts)
-            written[model] = (path, count)
-    return written
+        return {model: _write(run, data, model, out, texts) for model in models}
 
 
 def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple[Path, int]:
@@ -97,13 +93,12 @@ def _result(run: Run, one: Estimate, measure: str, evaluation: str) -> dict[str,
     if not all(map(math.isfinite, bounds)):
         return None
     game = str(one.key["game"])
-    uncertainty: dict[str, Any] = {"num_samples": one.n}
-    if one.sd is not None:
-        uncertainty["standard_deviation"] = one.sd
-    if one.low is not None and one.high is not None:
-        uncertainty["confidence_interval"] = {
-            "lower": one.low, "upper": one.high, "confidence_level": one.level, "method": one.method,
-        }  # fmt: skip
+    interval = {"lower": one.low, "upper": one.high, "confidence_level": one.level, "method": one.method}
+    uncertainty = {
+        "num_samples": one.n,
+        **({} if one.sd is None else {"standard_deviation": one.sd}),
+        **({} if one.low is None or one.high is None else {"confidence_interval": interval}),
+    }
     study, bound = run.plan.study, run.manifest.get("registered")
     registration = {"label": "exploratory", "registration": bound["hash"]} if bound else {}
     return {

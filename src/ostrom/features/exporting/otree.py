@@ -8,7 +8,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,8 @@ def write_wide(run: Run, out: Path, *, visits: bool = False, safe: bool = False)
     surveys = _surveys(run) if visits else {}
     answered = list(dict.fromkeys(name for row in surveys.values() for name in row))
     apps: Counter[str] = Counter()
-    for app, number in _played(run):
-        apps[app] = max(apps[app], number)
+    for app, acts in chain.from_iterable(_participants(run)):
+        apps[app] = max(apps[app], len(acts))
     header = [
         *(f"participant.{name}" for name in (*PARTICIPANT, *AGENTS, *factors, *answered)),
         *(f"session.{name}" for name in SESSION),
@@ -95,12 +95,6 @@ def _participants(run: Run) -> Iterator[list[tuple[str, list[Row]]]]:
             times = sum(name == app or name.startswith(f"{app}_again") for name, _ in gone)
             gone.append((app if not times else f"{app}_again{times}", acts))
     yield from people.values()
-
-
-def _played(run: Run) -> Iterator[tuple[str, int]]:
-    for apps in _participants(run):
-        for app, acts in apps:
-            yield app, len(acts)
 
 
 def _row(run: Run, number: int, apps: list[tuple[str, list[Row]]], factors: list[str], surveys: dict[str, Row]) -> Row:

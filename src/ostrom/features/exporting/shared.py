@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 
 def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     """Write the folder of a shared run; return the file and the number of rows of each table."""
-    manifest = dict(run.manifest)
+    manifest = run.manifest
     if manifest.get("shared"):
         raise UsageError(f"{run.folder.path}: is a shared run already (copy its folder)")
     if kind_of(manifest) != "study" or run.plan.study.people is not None:
@@ -63,10 +63,9 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         draft.replace(path)
         files[name] = (path, count)
         tables[name] = {"rows": count, "digest": content_hash(path.read_bytes())}
-    for part in LEFT:
-        manifest.pop(part, None)
+    portable = {key: value for key, value in manifest.items() if key not in LEFT}
     # A manifest holds no API keys; whatever looks like one in a name or an address is removed as well.
-    clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
+    clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(portable).decode(), ()))
     clean["shared"] = {"of": identity(run.manifest), "tables": tables, "versions": run.journal.versions}
     if manifest.get("registered"):
         clean["shared"]["looks"] = [

@@ -70,19 +70,16 @@ class Battery(Declared):
     @model_validator(mode="after")
     def _own_names(self) -> Battery:
         names = [part.name for part in self.parts]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two parts have the name {name!r}")
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two parts have the name {repeated[0]!r}")
         return self
 
 
 def batteries() -> dict[str, Any]:
     """The installed batteries by name."""
-    paths = dict(replication_files("batteries", ".yaml", "battery"))
-    for path in sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda p: p.name):
-        if path.name.endswith(".yaml"):
-            paths[path.name.removesuffix(".yaml")] = path
-    return paths
+    paths = sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda p: p.name)
+    ours = {path.name.removesuffix(".yaml"): path for path in paths if path.name.endswith(".yaml")}
+    return {**replication_files("batteries", ".yaml", "battery"), **ours}
 
 
 def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]:
@@ -182,11 +179,8 @@ def play_battery(
     tell: Callable[[str], None],
 ) -> tuple[list[ModelProfile], bool]:
     """Play every part for every model; return the profiles and whether play was interrupted."""
-    seeds = recorded_seeds(
-        out / RECORD,
-        {"battery": battery.model_dump(mode="json"), "preset": preset},
-        {one.part.name: one.seeds for one in sizes},
-    )
+    settings = {"battery": battery.model_dump(mode="json"), "preset": preset}
+    seeds = recorded_seeds(out / RECORD, settings, {one.part.name: one.seeds for one in sizes})
     profiles = {model: ModelProfile(model, out / folder_name(model)) for model in models}
     parts = [one.part for one in sizes if seeds.get(one.part.name)]
     jobs = [
@@ -230,9 +224,8 @@ def play_battery(
 
 def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[list[ModelFigure], str]:
     """Return the figures of one part or the reason why they are missing, and a note on skipped matches."""
-    skipped = data.records("SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match")
     note = ""
-    if skipped:
+    if skipped := data.records("SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match"):
         reason = next((row["why"] for row in skipped if row["why"]), "no valid answer")
         note = f"{part.title}: {len(skipped)} of {data.planned} matches were skipped and count for nothing ({reason})"
     return [_figure_of(part, figure, data, model, level) for figure in part.figures], note
@@ -248,14 +241,8 @@ def _figure_of(part: BatteryPart, figure: ProfileFigure, data: RunData, model: s
         ]
         groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in estimates]
         if figure.published is not None:
-            beside = [
-                *published_beside(
-                    figure.published,
-                    [group for group in groups if group] if figure.published.by else [],
-                    figure.for_model(model).levels(data),
-                ),
-                *beside,
-            ]
+            named = [group for group in groups if group] if figure.published.by else []
+            beside = [*published_beside(figure.published, named, figure.for_model(model).levels(data)), *beside]
     except OstromError as error:
         return ModelFigure(part, figure, (), tuple(beside), str(error))
     return ModelFigure(

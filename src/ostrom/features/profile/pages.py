@@ -139,8 +139,7 @@ def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
     table = Markup('<table class="claims profile"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(
         Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in head), Markup("").join(body)
     )
-    first = next(iter(models.values()))
-    note = f"Differences are to {first}, with the intervals that their words rest on: {verdicts.control}."
+    note = f"Differences are to {head[1]}, with the intervals that their words rest on: {verdicts.control}."
     return Section("side-by-side", "At a glance", [note] if differences else [], html=[table])
 
 
@@ -157,26 +156,29 @@ def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]],
 
     Gives plain rows, and the error control in words. A figure that one of two models lacks is left out.
     """
-    baseline = {
-        (entry.part.name, entry.figure.name, tuple(one.key.items())): one
-        for entry in profiles[0].taken
+    baseline = {_place(entry, one): one for entry in profiles[0].taken for one in entry.estimates}
+    compared = [
+        (profile.model, entry, key_words(one.key) if len(entry.estimates) > 1 else "", difference)
+        for profile in profiles[1:]
+        for entry in profile.taken
         for one in entry.estimates
-    }
-    rows, estimates = list[dict[str, Any]](), list[Estimate]()
-    for profile in profiles[1:]:
-        for entry in profile.taken:
-            for one in entry.estimates:
-                place = (entry.part.name, entry.figure.name, tuple(one.key.items()))
-                difference = _difference(baseline.get(place), one)
-                if difference is not None:
-                    group = key_words(one.key) if len(entry.estimates) > 1 else ""
-                    rows.append({"model": profile.model, "part": place[0], "figure": place[1], "group": group})
-                    estimates.append(difference)
-    verdicts = above(estimates)
-    for row, verdict in zip(rows, verdicts, strict=True):
-        one = verdict.estimate
-        row |= {"difference": one.value, "low": one.low, "high": one.high, "verdict": WORDS[verdict.answer]}
+        if (difference := _difference(baseline.get(_place(entry, one)), one)) is not None
+    ]
+    verdicts = above([difference for *_, difference in compared])
+    rows = [
+        {
+            "model": model, "part": entry.part.name, "figure": entry.figure.name, "group": group,
+            "difference": v.estimate.value, "low": v.estimate.low, "high": v.estimate.high,
+            "verdict": WORDS[v.answer],
+        }
+        for (model, entry, group, _), v in zip(compared, verdicts, strict=True)
+    ]  # fmt: skip
     return rows, verdicts.control
+
+
+def _place(entry: ModelFigure, one: Estimate) -> tuple[Any, ...]:
+    """Return what an estimate has in common with the same one of other models."""
+    return entry.part.name, entry.figure.name, tuple(one.key.items())
 
 
 def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
@@ -200,18 +202,15 @@ def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
 def _word(verdict: Verdict | None, model: str) -> Markup:
     if verdict is None:
         return Markup("<td>–</td>")
-    word = WORDS[verdict.answer]
     return Markup('<td><span class="model">{}: </span><span class="verdict {}">{}</span> {}</td>').format(
-        model, "undecided" if verdict.answer == "undecided" else "", word, verdict.estimate.text().partition(", n =")[0]
-    )
+        model, "undecided" if verdict.answer == "undecided" else "", WORDS[verdict.answer],
+        verdict.estimate.text().partition(", n =")[0],
+    )  # fmt: skip
 
 
 def _warnings(profiles: Sequence[ModelProfile]) -> list[str]:
     """Return the warnings without repetition; a warning shared by several models names none of them."""
-    by_note: dict[str, list[str]] = {}
-    for profile in profiles:
-        for note in profile.notes:
-            by_note.setdefault(note, []).append(labels([profile.model])[profile.model])
+    by_note = grouped((note, labels([one.model])[one.model]) for one in profiles for note in one.notes)
     return [
         f"{note.rstrip('.')}." if len(who) == len(profiles) else f"{', '.join(who)}: {note.rstrip('.')}."
         for note, who in by_note.items()
@@ -238,17 +237,9 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
         tables.setdefault(part.name, []).extend(row[1:] for row in _rows_of(by_model))
     for name, rows in tables.items():
         filled = [i for i in range(len(COLUMNS) - 1) if any(row[i] not in (None, "") for row in rows)]
-        sections[name].tables.append(
-            page_table(
-                Table(
-                    name,
-                    tuple(COLUMNS[1:][i] for i in filled),
-                    [[row[i] for i in filled] for row in rows],
-                    f"{sections[name].title}: every figure",
-                ),
-                "",
-            )
-        )
+        columns, cells = tuple(COLUMNS[1:][i] for i in filled), [[row[i] for i in filled] for row in rows]
+        table = Table(name, columns, cells, f"{sections[name].title}: every figure")
+        sections[name].tables.append(page_table(table, ""))
     return list(sections.values())
 
 
@@ -263,13 +254,11 @@ def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], pre
         for model, one in by_model
         for e in one.estimates
     ]
-    others = entry.beside
-    for other in others:
+    for other in entry.beside:
         kind = PEOPLE if other.people else PUBLISHED
         series[kind] = "#009E73" if other.people else LINE
-        rows.append(
-            _dot(" / ".join(other.group) if by_group and other.group else other.name, kind, other.value, None, None)
-        )
+        label = " / ".join(other.group) if by_group and other.group else other.name
+        rows.append(_dot(label, kind, other.value, None, None))
     shares = figure.measure_object.scale == "share" and not (figure.contrast or figure.over)
     chart = dots(
         {"": rows},
@@ -280,7 +269,7 @@ def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], pre
         legend=by_group,
     )
     summary = "; ".join(f"{row['label']}, {row['series']}: {row['mean']:.3g}" for row in rows[:40])
-    sources = "; ".join(dict.fromkeys(other.source for other in others))
+    sources = "; ".join(dict.fromkeys(other.source for other in entry.beside))
     caption = f"{figure.name}. {figure.about} {'Beside it: ' + sources + '.' if sources else ''}".strip()
     return ShownFigure(both_widths(chart, prefix), caption, f"{figure.name}. {summary}.", "")
 

@@ -12,18 +12,8 @@ from ostrom.ground.values import grouped
 from ostrom.studies.run import Run
 
 ANSWER_COLUMNS = (
-    "round",
-    "kind",
-    "stage",
-    "answer",
-    "action",
-    "label",
-    "payoff",
-    "reading",
-    "complaints",
-    "note",
-    "rationale",
-)
+    "round", "kind", "stage", "answer", "action", "label", "payoff", "reading", "complaints", "note", "rationale",
+)  # fmt: skip
 """The columns of a decision that a transcript shows, besides player and step."""
 TRY = (
     "part", "try", "model", "source", "reply", "reasoning", "finish", "error", "status", "tokens_in",
@@ -57,7 +47,7 @@ def transcript(
     every: dict[Any, list[dict[str, Any]]] = {**decided, **_bound(decided, settled)}
     for step, who in sorted(every.keys() | calls.keys()):
         rows, tries = every.get((step, who), []), calls.get((step, who), [])
-        parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
+        parts = [row["kind"] for row in rows if any(t["part"].startswith(f"{row['kind']}.") for t in tries)]
         rows = sorted(rows, key=lambda row: row["kind"] not in parts)
         # The results of tools are quoted by the next call.
         for row in [row for row in rows if row["kind"] not in ("tool", "tool_list")] or [{}]:
@@ -82,21 +72,19 @@ def _bound(
     decided: Mapping[tuple[int, int], list[dict[str, Any]]], settled: Mapping[tuple[int, int], dict[str, Any]]
 ) -> dict[tuple[float, int], list[dict[str, Any]]]:
     """Return actions of players who were bound and not asked, placed after the last decision up to their round."""
-    last: dict[int, int] = {}
-    for (step, _), rows in decided.items():
-        for row in rows:
-            last[row["round"]] = max(last.get(row["round"], -1), step)
+    steps = grouped((row["round"], step) for (step, _), rows in decided.items() for row in rows)
+    last = {number: max(of) for number, of in steps.items()}
     acted = {(row["round"], row["player"]) for rows in decided.values() for row in rows if row["kind"] == "act"}
-    by_move: dict[tuple[float, int], list[dict[str, Any]]] = {}
-    for (number, who), row in settled.items():
-        if row["what"] == "bound" and (number, who) not in acted:
-            step = max((at for of, at in last.items() if of <= number), default=-1)
-            # A place between two steps: rounds without a question follow one another.
-            at = step + number / (2 * len(settled) + 2)
-            by_move.setdefault((at, who), []).append(
-                {**row, "kind": "bound", "answer": row["action"], "reading": "bound"}
-            )
-    return by_move
+
+    def place(number: int) -> float:
+        """Return a place between two steps: rounds without a question follow one another."""
+        return max((at for of, at in last.items() if of <= number), default=-1) + number / (2 * len(settled) + 2)
+
+    return grouped(
+        ((place(number), who), {**row, "kind": "bound", "answer": row["action"], "reading": "bound"})
+        for (number, who), row in settled.items()
+        if row["what"] == "bound" and (number, who) not in acted
+    )
 
 
 Seats = tuple[int, ...]
@@ -143,8 +131,7 @@ def words_of(
         seats, overseen = channels[name]
         readers = ", ".join([*(str(seat + 1) for seat in seats), *(["observers"] if overseen != "no" else [])])
         return f"on {name} (players {readers}): {message}"
-    to = "" if name is None else f"to {str(name).replace('_', ' ')}: "
-    return f"{to}{message}"
+    return message if name is None else f"to {str(name).replace('_', ' ')}: {message}"
 
 
 def tried(call: Mapping[str, Any]) -> str:
@@ -163,14 +150,11 @@ def tried(call: Mapping[str, Any]) -> str:
     """
     part_match = re.fullmatch(r"(.*?)\.?try([0-9]+)(\.end)?", str(call["part"]))
     name, again, end = part_match.groups() if part_match else (str(call["part"]), "0", None)
-    tries = int(again[:9])
-    words = [name.replace("_", " "), "" if not tries else f"asked again {tries} times" if tries > 1 else "asked again"]
-    words.append("forced end" if end else "")
-    if call["source"] == "cache":
-        words.append("from the cache")
-    elif not (tries or end) or call["try"] > 1:
-        words.append(f"try {call['try']}")
-    return ", ".join(word for word in words if word)
+    tries, cached = int(again[:9]), call["source"] == "cache"
+    asked_again = f"asked again {tries} times" if tries > 1 else "asked again" * tries
+    nth = f"try {call['try']}" if not (tries or end) or call["try"] > 1 else ""
+    words = [name.replace("_", " "), asked_again, end and "forced end", "from the cache" if cached else nth]
+    return ", ".join(filter(None, words))
 
 
 def ended_early(facts: Mapping[str, Any] | None) -> str | None:
@@ -192,21 +176,12 @@ def _check(run: Run, match: int, player: int | None) -> None:
 
 
 def _calls(run: Run, match: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    by_step: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for row in run.rows.calls(match):
-        by_step.setdefault((row["step"], row["player"]), []).append(
-            {
-                **{name: row[name] for name in TRY},
-                "messages": [
-                    {"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []
-                ],
-            }
-        )
-    return by_step
-
-
-def _is_part(kind: str, tries: list[dict[str, Any]]) -> bool:
-    return any(t["part"].startswith(f"{kind}.") for t in tries)
+    """Return the calls of a match by step and player, each with its messages."""
+    return grouped(
+        ((row["step"], row["player"]), {**{name: row[name] for name in TRY}, "messages": messages})
+        for row in run.rows.calls(match)
+        for messages in [[{"role": who, "content": text} for who, text in run.journal.prompt(row["id"]) or []]]
+    )
 
 
 def _part_of(part: str, parts: list[str]) -> str | None:
