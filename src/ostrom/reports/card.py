@@ -39,7 +39,7 @@ def card(data: RunData) -> list[tuple[str, str]]:
     versions, packages = manifest.get("versions") or {}, manifest.get("parts") or {}
     factors = [f"{pretty(name)} ({len(levels)})" for name, levels in data.levels.items()]
     models = [r["model"] for r in data.records("SELECT DISTINCT model FROM matches WHERE model IS NOT NULL ORDER BY 1")]
-    rows = [
+    rows = (
         ("Study", study["name"]),
         ("Citation", study.get("citation") or ""),
         ("Varied", ", ".join(factors) or "nothing"),
@@ -54,10 +54,8 @@ def card(data: RunData) -> list[tuple[str, str]]:
         ("Packages", ", ".join(f"{part.removeprefix('ostrom.')}: {package}" for part, package in packages.items())),
         ("Own files", ", ".join(f"{file} ({digest})" for file, digest in sorted(own_files(manifest).items()))),
         ("Git commit", str(manifest.get("git") or "none")[:12]),
-    ]
-    parent = manifest.get("parent")
-    if parent:
-        rows.append(("Parent", str(parent)))
+        ("Parent", str(manifest.get("parent") or "")),
+    )
     return [(term, value) for term, value in rows if value]
 
 
@@ -68,15 +66,13 @@ def own_files(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _rule(study: dict[str, Any]) -> str:
-    rule = study.get("invalid") or {}
-    retries = rule.get("retries", 0)
-    return f"{how_many(retries, 'retry')}, then {rule.get('policy', 'fail')}"
+    rule = {"retries": 0, "policy": "fail", **(study.get("invalid") or {})}
+    return f"{how_many(rule['retries'], 'retry')}, then {rule['policy']}"
 
 
 def registered_lines(data: RunData) -> list[str]:
     """Return the first lines of a registered run: its registered contrasts, and its deviations."""
-    registered = registered_run(data)
-    if registered is None:
+    if (registered := registered_run(data)) is None:
         return []
     heading, *rest = registered.lines
     return [
@@ -96,8 +92,7 @@ def warnings(data: RunData) -> list[str]:
         return lazily_verified
     waiting = data.planned - sum(by_state.values())
     parts = [f"{number(n)} {state}" for state, n in sorted(rest.items())]
-    if waiting:
-        parts.append(f"{number(waiting)} not begun")
+    parts += [f"{number(waiting)} not begun"] if waiting else []
     return [
         f"The run is not complete: {number(done)} of {number(data.planned)} matches are done "
         f"({', '.join(parts)}). Results cover finished matches only.",
@@ -137,18 +132,16 @@ def headline(data: RunData) -> Table | None:
 
 def reproduce(data: RunData) -> dict[str, str]:
     """Return the command that plays the study again, and what to expect from it."""
-    command = f"ostrom run study.yaml --name {shlex.quote(data.name + '-again')}"
     prompts = data.manifest.get("prompts_folder")
-    if prompts:
-        command += f" --prompts {shlex.quote(str(prompts))}"
+    command = f"ostrom run study.yaml --name {shlex.quote(data.name + '-again')}"
+    command += f" --prompts {shlex.quote(str(prompts))}" if prompts else ""
     models = [r["model"] for r in data.records("SELECT DISTINCT model FROM matches WHERE model IS NOT NULL ORDER BY 1")]
-    if models:
-        repeat_note = (
-            f"The answers of {', '.join(models)} may differ from call to call; the journal of this run keeps "
-            "every reply, and its tables are rebuilt from there at any time with: ostrom export."
-        )
-    else:
-        repeat_note = "No language model took part: the tables come out the same to the byte."
+    repeat_note = (
+        f"The answers of {', '.join(models)} may differ from call to call; the journal of this run keeps "
+        "every reply, and its tables are rebuilt from there at any time with: ostrom export."
+        if models
+        else "No language model took part: the tables come out the same to the byte."
+    )
     versions, packages = data.manifest.get("versions") or {}, data.manifest.get("parts") or {}
     return {
         "command": command,
@@ -176,10 +169,9 @@ def provenance(data: RunData) -> str:
     if not rows:
         return "No model call succeeded."
     total = sum(row["n"] for row in rows)
-    models = list(dict.fromkeys(_model_label(row) for row in rows))
+    models = list(dict.fromkeys(map(_model_label, rows)))
     named = ", ".join(models[:MOST_NAMED])
-    if len(models) > MOST_NAMED:
-        named += f" and {len(models) - MOST_NAMED} more"
+    named += f" and {len(models) - MOST_NAMED} more" if len(models) > MOST_NAMED else ""
     return f"{number(total)} model calls at temperature {_temperatures(rows)}; models: {named}."
 
 
@@ -226,8 +218,7 @@ def findings(data: RunData) -> list[str]:
 
 def first_chart(data: RunData) -> Chart | None:
     """Return a chart of the headline measure along the first factor; games are small multiples."""
-    name = headline_measure(data)
-    if name is None:
+    if (name := headline_measure(data)) is None:
         return None
     many = {f: len(levels(data, f)) for f in [*varied(data), "agent"]}
     factors = [f for f in [*answer_factors(data), *many] if many.get(f, 0) > 1]
@@ -334,8 +325,7 @@ def _reading(data: RunData) -> str:
         "SELECT count(*) AS n, sum(complaints) AS bad, sum(invalid::INTEGER) AS policy FROM decisions "
         "WHERE model IS NOT NULL"
     )
-    rule = data.study.get("invalid") or {}
     return (
         f"{how_many(row['n'], 'answer')} of models; {row['bad'] or 0:,} unreadable replies, {row['policy'] or 0:,} "
-        f"answers by policy (rule: {how_many(rule.get('retries', 0), 'retry')}, then {rule.get('policy', 'fail')})"
+        f"answers by policy (rule: {_rule(data.study)})"
     )

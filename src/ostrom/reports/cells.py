@@ -95,11 +95,9 @@ def levels(data: RunData, column: str) -> list[Any]:
 
 def levels_met(data: RunData, column: str, estimates: Iterable[Estimate]) -> list[Any]:
     """The values of a column that estimates have, in the order of the study."""
-    met = list(dict.fromkeys(e.key[column] for e in estimates))
-    if column == "agent":
-        order = agents(data)
-        return sorted(met, key=lambda v: order.index(v) if v in order else len(order))
-    return sorted(met, key=lambda v: rank(data, column, v))
+    order = agents(data) if column == "agent" else data.levels.get(column, ())
+    met = dict.fromkeys(e.key[column] for e in estimates)
+    return sorted(met, key=lambda v: order.index(v) if v in order else len(order))
 
 
 def varied(data: RunData) -> list[str]:
@@ -132,8 +130,7 @@ def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
 
 def repeated_match_notes(data: RunData) -> list[str]:
     """Return notes on matches that repeat another of their cell because nothing could differ."""
-    same = twins_in(data)
-    if not same:
+    if not (same := twins_in(data)):
         return []
     done = data.records(f"SELECT count(DISTINCT match) AS n FROM matches WHERE {DONE}")[0]["n"]
     distinct = done - len(same) + len(set(same.values()))
@@ -161,14 +158,9 @@ def why_nothing(data: RunData, measure: str = "cooperation") -> str:
     if why := unfinished(data):
         return why
     if measure == "cooperation":
-        games = listed_games(data)
+        games = ", ".join(str(row["game"]) for row in data.records("SELECT DISTINCT game FROM matches ORDER BY game"))
         return f"No finished match is of a game with a cooperative action (played: {games})."
     return "No finished match has a score."
-
-
-def listed_games(data: RunData) -> str:
-    """Return the games in play as text."""
-    return ", ".join(str(row["game"]) for row in data.records("SELECT DISTINCT game FROM matches ORDER BY game"))
 
 
 Costs = Mapping[tuple[Any, ...], Estimate]

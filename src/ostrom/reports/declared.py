@@ -36,7 +36,7 @@ from ostrom.ground.registry import Registry, own_holders, package_folder, parse_
 from ostrom.ground.yaml import read_yaml
 from ostrom.reports.cells import agents, drawn_values, legend_note, levels, varied
 from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, sample_sizes_text
-from ostrom.reports.drawing import KINDS, Row
+from ostrom.reports.drawing import JOINING, KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
@@ -218,8 +218,8 @@ class DeclaredFigure(PanelPart):
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         super().__init__(spec)
-        self.kind, self.split = KINDS[spec["kind"]], spec.get("split", False)
-        self.joins = self.kind.joins_label and spec.get("crowd", True)
+        self.paint, self.split = KINDS[spec["kind"]], spec.get("split", False)
+        self.joins = spec["kind"] in JOINING and spec.get("crowd", True)
         self.name, self.caption, self.alt = (text_of(spec[key]) for key in ("name", "caption", "alt"))
         self.texts = {key: text_of(spec[key]) for key in self.TEXTS if key in spec}
         self.values = {key: expression(spec[key]) for key in self.VALUES if key in spec}
@@ -246,10 +246,8 @@ class DeclaredFigure(PanelPart):
     def _row(self, scope: Scope) -> Row:
         row: dict[str, Any] = {key: of(scope) for key, of in self.values.items()}
         value = row.pop("value", None)
-        if isinstance(value, Estimate):
-            row |= drawn_values(value)
-        else:
-            row |= {"mean": value, "low": row.get("low"), "high": row.get("high")}
+        stated = {"mean": value, "low": row.get("low"), "high": row.get("high")}
+        row |= drawn_values(value) if isinstance(value, Estimate) else stated
         texts: dict[str, Any] = {key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts}
         return {"series": "", "facet": "", "label": "", **row, **texts}
 
@@ -266,7 +264,7 @@ class DeclaredFigure(PanelPart):
             for row in rows
         ]
         tints = {"all types": MAIN} if crowded else tones(scope["data"], None, names)
-        chart = self.kind.draw(
+        chart = self.paint(
             rows,
             list(tints),
             tints=tints,
@@ -289,11 +287,12 @@ class Sentence(PanelPart):
 
     def made(self, scope: Scope) -> list[str]:
         """The sentences that are not empty."""
-        texts: list[str] = []
-        for own in self.scopes(scope):
-            texts += self.sentences(own)
-            texts += [self.text(row) for row in ([own] if self.single else self.rows(own))]
-        return [sentence for sentence in texts if sentence]
+        return [
+            sentence
+            for own in self.scopes(scope)
+            for sentence in (*self.sentences(own), *map(self.text, [own] if self.single else self.rows(own)))
+            if sentence
+        ]
 
 
 class Fragment(PanelPart):

@@ -1,9 +1,9 @@
 """The kinds of drawings of a declared panel, each from rows with values and places."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ostrom.ground.values import grouped
 from ostrom.reports.marks import bars, curves, dots, scatter, tile_maps
 from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import pretty
@@ -13,14 +13,6 @@ Row = Mapping[str, Any]
 
 Every kind takes ``tints``: a colour for each series, where a declaration does not state its own.
 """
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of drawing, and whether series beyond the colours can move into the labels."""
-
-    draw: Callable[..., Any]
-    joins_label: bool = False
 
 
 def _dots(
@@ -34,9 +26,7 @@ def _dots(
     tints: Mapping[str, str],
 ) -> Any:
     """Dots with whiskers: a block for each facet, a line for each label."""
-    groups = {name: list[Row]() for name in blocks}
-    for row in rows:
-        groups.setdefault(row["facet"], []).append(row)
+    groups = {**{name: list[Row]() for name in blocks}, **grouped((row["facet"], row) for row in rows)}
     return dots(
         groups,
         axis=axis,
@@ -116,10 +106,13 @@ def _points(
     )
 
 
-KINDS: Mapping[str, Kind] = {
-    "dots": Kind(_dots, joins_label=True),
-    "curve": Kind(_curve),
-    "tiles": Kind(lambda rows, _, *, tints, **how: tile_maps(rows, **how)),  # noqa: ARG005
-    "bars": Kind(_bars),
-    "points": Kind(_points),
+KINDS: Mapping[str, Callable[..., Any]] = {
+    "dots": _dots,
+    "curve": _curve,
+    "tiles": lambda rows, _, *, tints, **how: tile_maps(rows, **how),  # noqa: ARG005
+    "bars": _bars,
+    "points": _points,
 }
+"""The functions that draw, by the kind that a declaration names."""
+JOINING = ("dots",)
+"""The kinds in which series beyond the colours can move into the labels."""

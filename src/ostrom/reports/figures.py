@@ -96,8 +96,7 @@ def render(chart: Any, canvas: Canvas = WIDE) -> tuple[str, bytes]:
 
 def as_pdf(svg: str) -> bytes:
     """Convert a drawing to a PDF page of its size, with searchable text."""
-    pdf: bytes = _converter().svg_to_pdf(svg)
-    return pdf
+    return bytes(_converter().svg_to_pdf(svg))
 
 
 def picture(wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> RenderedChart:
@@ -148,8 +147,7 @@ def other_fonts(folder: Path) -> list[Path]:
 @lru_cache(2)
 def _png(svg: str) -> bytes:
     """Render a drawing as PNG."""
-    png: bytes = _converter().svg_to_png(svg, scale=SCALE)
-    return png
+    return bytes(_converter().svg_to_png(svg, scale=SCALE))
 
 
 def both_widths(chart: Any, prefix: str, canvas: Canvas = WIDE) -> Markup:
@@ -184,8 +182,7 @@ def _svg(spec: dict[str, Any]) -> str:
 @lru_cache(6)
 def _drawn(spec: str) -> str:
     """Render a specification; results are cached, since a page often has a chart twice in a row."""
-    svg: str = _converter().vegalite_to_svg(spec)
-    return svg
+    return str(_converter().vegalite_to_svg(spec))
 
 
 def as_json(spec: dict[str, Any]) -> bytes:

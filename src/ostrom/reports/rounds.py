@@ -118,10 +118,9 @@ class CooperationOverRounds(Panel):
     def draw(self, data: RunData) -> Drawn:
         """Small multiples with one colour per agent, or per level of the last factor."""
         last = last_round(data)
-        if last == 0:
-            return Drawn(notes=[why_nothing(data)])
-        if last == 1:
-            return Drawn(notes=["Every match has a single round, so there is no course to draw."])
+        if last < 2:
+            single = "Every match has a single round, so there is no course to draw."
+            return Drawn(notes=[single if last else why_nothing(data)])
         width = ceil(last / MOST_BINS)
         by = [*data.factors, "agent"]
         curves, banded = curves_over_rounds(data, by, width)
@@ -136,11 +135,10 @@ class CooperationOverRounds(Panel):
         )
         named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in curves}
         notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
-        if len(named) > MOST_PANELS:
-            figure = self._map(curves, data.factors if factors_identify_agents(data) else by, width, unit, notes)
-        else:
-            figure = self._curves(data, curves, colour, facets, width, unit)
-        return Drawn([figure], [table], notes)
+        if len(named) <= MOST_PANELS:
+            return Drawn([self._curves(data, curves, colour, facets, width, unit)], [table], notes)
+        shown = data.factors if factors_identify_agents(data) else by
+        return Drawn([self._map(curves, shown, width, unit, notes)], [table], notes)
 
     def _split(self, data: RunData) -> tuple[str, list[str]]:
         """Return the column for colours and the columns for small multiples."""

@@ -51,8 +51,7 @@ class Strips(Panel):
         """One block of strips per chosen match."""
         chosen = self._choose(data)
         if not chosen:
-            nobody = f"There is no finished match of {self.shown}."
-            return Drawn(notes=[nobody if self.who else why_nothing(data)])
+            return Drawn(notes=[f"There is no finished match of {self.shown}." if self.who else why_nothing(data)])
         these = f"match IN ({', '.join('?' * len(chosen))})"
         # Runs without a game of amounts lack these columns.
         named = ", stage, amount" if "amount" in data.columns("decisions") else ""
@@ -75,28 +74,25 @@ class Strips(Panel):
         heads = {
             row["match"]: row for row in data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
         }
-        notes = []
         crowd = max(row["player"] for row in rows)
-        if crowd > MOST_PLAYERS:
-            notes.append(f"Of matches with up to {crowd} players the first {MOST_PLAYERS} are drawn.")
-            rows = [row for row in rows if row["player"] <= MOST_PLAYERS]
+        notes = [f"Of matches with up to {crowd} players the first {MOST_PLAYERS} are drawn."]
+        rows = [row for row in rows if row["player"] <= MOST_PLAYERS]
         chart = _strips(rows, [m for m in chosen if any(r["match"] == m for r in rows)], heads, varied(data))
         caption = (
             "Actions round by round in single matches: the first match of cells that are spread evenly over "
             "the study. A dark dot marks an action that the policy gave because no answer could be read."
         )
-        if any("by" in row for row in rows):
-            caption += " Lines that begin with an arrow show what was predicted of the player above."
+        arrows = " Lines that begin with an arrow show what was predicted of the player above."
         return Drawn(
             [
                 Figure(
                     "_".join(["strips", *re.sub("[{}]", "", self.who).split(" and ")]) if self.who else "strips",
                     chart,
-                    caption,
+                    caption + arrows * any("by" in row for row in rows),
                     f"Strips of actions round by round in {len(chosen)} matches.",
                 )
             ],
-            notes=notes,
+            notes=notes if crowd > MOST_PLAYERS else (),
         )
 
     def _choose(self, data: RunData) -> list[int]:
@@ -168,20 +164,17 @@ def _strips(
             [row for row in own if row.get("amount") is not None], names, max(amounts.get(head["game"], [0.0]))
         )
         parts = [_bars(canvas, part, beside.width) for part in bars]
-        if strips:
-            parts.append(_squares(canvas, strips, tones, longest))
+        parts += [_squares(canvas, strips, tones, longest)] if strips else []
         parts[0]["title"] = {"text": canvas.title(title, room, bold=True), "offset": 4, "frame": "group"}
         charts += parts
     below = {"grid": False, "values": ticks, "format": "d", "domain": False}
     for place, part in enumerate(charts, 1):
         last = place == len(charts)
-        part["width"] = round(width)
-        part["encoding"] = {
-            "x": quantity(
-                "start", scale={"domain": [0.5, longest + 0.5], "nice": False, "zero": False},
-                axis=below if last else None, title="round" if last else None,
-            )
-        }  # fmt: skip
+        along = quantity(
+            "start", scale={"domain": [0.5, longest + 0.5], "nice": False, "zero": False},
+            axis=below if last else None, title="round" if last else None,
+        )  # fmt: skip
+        part |= {"width": round(width), "encoding": {"x": along}}
     return grid(charts, 1, spacing=12)
 
 
@@ -213,17 +206,14 @@ def _policy_dots(lane: Spec) -> Spec:
 def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
     """Return each player's amounts, by stage if there are several; bars of a game end at ``top``."""
     stages = grouped((row["player"], row["stage"]) for row in rows)
-    lanes: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        lane = f"{row['player']} {names[row['agent']]}"
-        if len({*stages[row["player"]]}) > 1:
-            lane = f"{lane}, {row['stage']}"
-        at = row["round"]
-        lanes.setdefault(lane, []).append(
-            {"lane": lane, "amount": row["amount"], "top": top, "invalid": bool(row["invalid"]), "start": at - 0.5,
-             "end": at + 0.5, "middle": at}
-        )  # fmt: skip
-    return list(lanes.values())
+    several = {player for player, of in stages.items() if len({*of}) > 1}
+    bars = [
+        {"lane": f"{row['player']} {names[row['agent']]}" + f", {row['stage']}" * (row["player"] in several),
+         "amount": row["amount"], "top": top, "invalid": bool(row["invalid"]), "start": row["round"] - 0.5,
+         "end": row["round"] + 0.5, "middle": row["round"]}
+        for row in rows
+    ]  # fmt: skip
+    return list(grouped((bar["lane"], bar) for bar in bars).values())
 
 
 def _bars(canvas: Canvas, rows: list[dict[str, Any]], room: float) -> Spec:
@@ -292,8 +282,8 @@ def _did(row: dict[str, Any]) -> str:
 def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
     """Return a colour for every action."""
     met = list(dict.fromkeys(_did(row) for row in rows))
-    tones = {"cooperates": COOPERATES, "does not cooperate": DEFECTS}
-    tones = {did: tone for did, tone in tones.items() if did in met}
+    choices = {"cooperates": COOPERATES, "does not cooperate": DEFECTS}
+    tones = {did: tone for did, tone in choices.items() if did in met}
     others = sorted((did for did in met if did not in tones), key=_natural)
     if len(others) + len(tones) <= MOST_COLOURS:
         return tones | dict(zip(others, [tone for tone in PALETTE if tone not in tones.values()], strict=False))

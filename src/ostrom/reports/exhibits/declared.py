@@ -124,9 +124,8 @@ def exhibits_of(replication: str) -> tuple[Exhibit, ...]:
     place = f"{replication}/{FILE}"
     exhibits = validate(Exhibits, read_yaml(path.read_text(encoding="utf-8"), place), place).exhibits
     names = [one.name for one in exhibits]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"{place}: the exhibit {name!r} is declared twice")
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"{place}: the exhibit {repeated[0]!r} is declared twice")
     return exhibits
 
 

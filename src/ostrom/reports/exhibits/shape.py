@@ -8,6 +8,7 @@ from ostrom.analysis.estimate import fixed
 from ostrom.analysis.references import Published, RunFigure
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.values import grouped
 from ostrom.reports.build import ReportFiles
 from ostrom.reports.declared import panel_of
 from ostrom.reports.exhibits.declared import MODEL, Exhibit
@@ -44,10 +45,8 @@ class ExhibitEntry:
 
     def labels_of(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the labels of some columns."""
-        return tuple(self._model() if name == MODEL else self.cell[name] for name in names)
-
-    def _model(self) -> str:
-        return f"{self.model} (ours)" if self.ours else self.model
+        model = f"{self.model} (ours)" if self.ours else self.model
+        return tuple(model if name == MODEL else self.cell[name] for name in names)
 
     @property
     def text(self) -> str:
@@ -152,15 +151,14 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
         for whose, what, ours in (("printed", spread, False), ("ours", "SD over matches", True))
         if any(e.spread is not None and e.ours == ours for e in entries)
     ]
-    caption = f"{one.name}. {one.title}."
-    if runs := dict.fromkeys(e.run for e in entries if e.ours):
-        caption += f" Rows or columns marked (ours) are of the run{'s' * (len(runs) > 1)} {', '.join(runs)}."
-    if spreads:
-        caption += f" After ±: {'; '.join(spreads)}."
-    if best:
-        caption += f"{BEST} the {one.best} of the paper's models, and of this run's agents."
-    if any(e.doubts for e in entries):
-        caption += " † in doubt: the table of single figures says why."
+    runs = dict.fromkeys(e.run for e in entries if e.ours)
+    notes = (
+        (runs, f" Rows or columns marked (ours) are of the run{'s' * (len(runs) > 1)} {', '.join(runs)}."),
+        (spreads, f" After ±: {'; '.join(spreads)}."),
+        (best, f"{BEST} the {one.best} of the paper's models, and of this run's agents."),
+        (any(e.doubts for e in entries), " † in doubt: the table of single figures says why."),
+    )
+    caption = f"{one.name}. {one.title}." + "".join(note for applies, note in notes if applies)
     return Table(one.name, [*one.rows, *heads], rows, caption)
 
 
@@ -169,9 +167,7 @@ def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:
     if one.best is None:
         return set()
     rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
-    groups: dict[tuple[Any, ...], list[ExhibitEntry]] = {}
-    for e in entries:
-        groups.setdefault((e.ours, *e.labels_of(rest)), []).append(e)
+    groups = grouped(((e.ours, *e.labels_of(rest)), e) for e in entries)
     chosen: set[int] = set()
     for of in groups.values():
         values = [e.value for e in of]
@@ -212,11 +208,10 @@ def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]
     def rank(e: ExhibitEntry) -> tuple[Any, ...]:
         model = e.beside if e.ours else e.model
         place = models.index(model) if model in models else len(models)
-        row = [(place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False) for name in one.rows]
-        across = [
-            (place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False) for name in one.columns
-        ]
-        return (*row, *across)
+        return tuple(
+            (place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False)
+            for name in (*one.rows, *one.columns)
+        )
 
     return sorted(entries, key=rank)
 
