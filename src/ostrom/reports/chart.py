@@ -71,37 +71,53 @@ class Chart(Panel):
         width: float = WIDE.width,
         font_size: float = WIDE.size,
     ) -> None:
-        if labels is not None and not (
-            isinstance(labels, Mapping) and all(isinstance(v, str) for v in labels.values())
-        ):
-            raise ValueError("labels must map names to texts, for example {alpha: GPT-4o, history_length: memory}")
-        if file is not None and (not isinstance(file, str) or file_name(file, set()) != file):
-            raise ValueError(f"file must be a name of letters, digits, _, . and -, without a folder (found {file!r})")
+        texts = labels is None or (isinstance(labels, Mapping) and all(isinstance(v, str) for v in labels.values()))
+        _refuse(
+            (not texts, "labels must map names to texts, for example {alpha: GPT-4o, history_length: memory}"),
+            (
+                file is not None and (not isinstance(file, str) or file_name(file, set()) != file),
+                f"file must be a name of letters, digits, _, . and -, without a folder (found {file!r})",
+            ),
+            *(
+                (
+                    isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high,
+                    f"{key} must be a number of pixels from {low} to {high} (found {value!r})",
+                )
+                for key, value, low, high in (("width", width, 200, 4000), ("font_size", font_size, 5, 60))
+            ),
+        )
         self.labels = {str(name): text for name, text in (labels or {}).items()}
-        for key, value, low, high in (("width", width, 200, 4000), ("font_size", font_size, 5, 60)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise ValueError(f"{key} must be a number of pixels from {low} to {high} (found {value!r})")
         self.canvas = Canvas(width, font_size)
         self.agents, self.mean_over_agents = agents, mean_over_agents
         self.measure = measures.named(measure)
         self.x, self.y = _columns(x), _columns(y)
         self.colour, self.facet, self.where, self.balance = colour, facet, where, tuple(balance)
         self.contrast, self.trend, self.caption, self.file = contrast, trend, caption, file
-        if bands != "interval" and (bands != "sd" or contrast or trend or not self.draws_spreads):
-            raise ValueError(f"bands must be interval or, for curves and bars of means, sd (found {bands!r})")
         self.bands = bands
-        for key, column in (("colour", colour), ("facet", facet)):
-            if column is not None and not isinstance(column, str):
-                raise ValueError(f"{key} must be one column (found {column!r})")
-        if contrast is not None and trend is not None:
-            raise ValueError("a chart shows differences (contrast) or slopes (trend), not both")
-        if contrast is not None and (not isinstance(contrast, Mapping) or len(contrast) != 1):
-            raise ValueError("contrast must map one factor to two of its levels, for example {style: 'a - b'}")
-        if trend is not None and (not isinstance(trend, Mapping) or not {"over"} <= set(trend) <= {"over", "log"}):
-            raise ValueError("trend must name a column, for example {over: history_length, log: true}")
-        used = self.used
-        if len(set(used)) != len(used):
-            raise ValueError(f"x, y, colour and facet must be different columns (found {', '.join(used)})")
+        _refuse(
+            (
+                bands != "interval" and (bands != "sd" or contrast or trend or not self.draws_spreads),
+                f"bands must be interval or, for curves and bars of means, sd (found {bands!r})",
+            ),
+            *(
+                (column is not None and not isinstance(column, str), f"{key} must be one column (found {column!r})")
+                for key, column in (("colour", colour), ("facet", facet))
+            ),
+            (
+                contrast is not None and trend is not None,
+                "a chart shows differences (contrast) or slopes (trend), not both",
+            ),
+            (
+                contrast is not None and (not isinstance(contrast, Mapping) or len(contrast) != 1),
+                "contrast must map one factor to two of its levels, for example {style: 'a - b'}",
+            ),
+            (
+                trend is not None and (not isinstance(trend, Mapping) or not {"over"} <= {*trend} <= {"over", "log"}),
+                "trend must name a column, for example {over: history_length, log: true}",
+            ),
+        )
+        if len({*self.used}) != len(self.used):
+            raise ValueError(f"x, y, colour and facet must be different columns (found {', '.join(self.used)})")
         self.title = title or self._named()
 
     @property
@@ -308,6 +324,13 @@ class Chart(Panel):
         elif self.trend is not None:
             what = f"{what}: slope over {pretty(self.trend['over'])}"
         return f"{what} by {join_labels(self.used)}" if self.used else what
+
+
+def _refuse(*conditions: tuple[Any, str]) -> None:
+    """Raise ValueError with the text of the first condition that applies."""
+    for applies, why in conditions:
+        if applies:
+            raise ValueError(why)
 
 
 def _columns(columns: Columns) -> tuple[str, ...]:

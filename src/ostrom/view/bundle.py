@@ -50,13 +50,11 @@ class WordShards:
 
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(path)
-        self.connection.execute("PRAGMA journal_mode=OFF")
-        self.connection.execute("PRAGMA synchronous=OFF")
-        self.connection.execute(
-            "CREATE VIRTUAL TABLE words USING fts5 "
-            "(text, content='', columnsize=0, detail=none, tokenize='unicode61 remove_diacritics 2')"
+        self.connection.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; CREATE VIRTUAL TABLE words USING fts5 "
+            "(text, content='', columnsize=0, detail=none, tokenize='unicode61 remove_diacritics 2'); "
+            "CREATE VIRTUAL TABLE listed USING fts5vocab (words, instance);"
         )
-        self.connection.execute("CREATE VIRTUAL TABLE listed USING fts5vocab (words, instance)")
 
     def add(self, call: int, *texts: str | None) -> None:
         """Add the words of one call."""

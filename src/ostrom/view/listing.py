@@ -368,8 +368,7 @@ class MatchList:
             if column not in NUMBERS:
                 raise UnknownName("column of numbers", column, NUMBERS)
         names = ("cell", "state", "outcome", "kind", "game", "mechanism")
-        player = {column: getattr(filters, name) for name, column in SEATED.items()}
-        wanted = {column: value for column, value in player.items() if value is not None}
+        wanted = {column: value for name, column in SEATED.items() if (value := getattr(filters, name)) is not None}
         fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in wanted)
         cells = ", ".join(map(str, self.cells_with(filters.levels)))
         conditions: list[tuple[bool, str, list[Any]]] = [
@@ -403,9 +402,8 @@ def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
     """The SQL condition for the rows after a place; NULL values come first, or last in descending order."""
     try:
         value, match = orjson.loads(after)
-        if type(match) is not int or not isinstance(value, int | float | str | None):
-            raise ValueError
-        if any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match)):
+        large = any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match))
+        if type(match) is not int or not isinstance(value, int | float | str | None) or large:
             raise ValueError
     except (ValueError, TypeError):  # also what orjson raises
         raise UsageError(f"page {after[:60]!r}: is no place in this list") from None

@@ -25,7 +25,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
-from ostrom.view.calls import FACTS, TEXTS, CallTry, called_decisions, piece_of, prompt_of, tries_of
+from ostrom.view.calls import FACTS, TEXTS, called_decisions, piece_of, prompt_of, tries_of
 from ostrom.view.render import payment
 from ostrom.view.viewer import Routes, Viewer, parse_integer, run_and_number
 
@@ -260,20 +260,11 @@ def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict
         "role": match["players"][player - 1]["role"], "facts": facts_of(match, here["round"]),
         "agent": match["players"][player - 1]["agent"],
         "changed": any(kind == "new" for t in tries for m in t.messages for _, kind in m.marks),
-        "groups": sorted(_groups(tries)),
+        "groups": sorted({
+            group for one in tries for name in ("reply", "reasoning") if name in one.texts
+            for _, group in highlighted(one.texts[name].text) if group
+        }),
     }  # fmt: skip
-
-
-def _groups(tries: list[CallTry]) -> set[str]:
-    """Return the word groups that occur in the replies."""
-    return {
-        group
-        for one in tries
-        for name in ("reply", "reasoning")
-        if name in one.texts
-        for _, group in highlighted(one.texts[name].text)
-        if group
-    }
 
 
 def commands_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> list[tuple[str, str]]:

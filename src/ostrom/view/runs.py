@@ -37,10 +37,7 @@ def runs_page(viewer: Viewer, request: Request) -> Response:
     words = search.lower().split()
     rows = [row for row in rows if all(word in _words(row) for word in words)]
     rows.sort(key=lambda row: row["status"].created, reverse=True)
-    if sort in SORTS:
-        rows.sort(key=SORTS[sort])
-    else:
-        rows.sort(key=lambda row: ORDER.get(row["status"].state, 9))
+    rows.sort(key=SORTS.get(sort, lambda row: ORDER.get(row["status"].state, 9)))
     counts = {state: sum(row["status"].state == state for row in rows) for state in ORDER}
     return viewer.page(
         request, "runs", title="Runs", rows=rows, counts=counts, root=str(viewer.shelf.root), asked=search, sort=sort,
@@ -107,11 +104,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     name = str(request.path_params["run"])
     with viewer.shelf.opened(name) as run:
         study, parent = run.manifest["study"], run.manifest.get("parent") or {}
-        origin = {
-            "kind": parent.get("kind"),
-            "run": parent.get("run"),
-            "here": parent.get("run") in viewer.shelf.names(),
-        }
+        origin = {**dict.fromkeys(("kind", "run")), **parent, "here": parent.get("run") in viewer.shelf.names()}
         return viewer.page(
             request, "run", title=study.get("title") or name, **viewer.run_header(name), study=study, here="run",
             asked=request.url.query, parent=origin,

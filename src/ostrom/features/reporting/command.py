@@ -65,21 +65,21 @@ def report(
 
     Exit code: 0 if every panel could be drawn, 1 if one could not (the page says why).
     """
-    if not as_paper and (as_ or reference):
-        raise UsageError("--as and --reference need --as-paper")
-    if not as_paper and len(run) > 1:
-        raise UsageError("several runs need --as-paper; without it a report is that of one run")
+    conflicts = (
+        (not as_paper and (as_ or reference), "--as and --reference need --as-paper"),
+        (not as_paper and len(run) > 1, "several runs need --as-paper; without it a report is that of one run"),
+        (
+            checklist and (as_paper or intervals or safe or chart or out),
+            "--checklist: writes no charts and no tables of results "
+            "(not with --as-paper, --intervals, --safe, --chart, --out)",
+        ),
+        (as_paper and chart, "--chart adds to the report of a run; with --as-paper exhibits.yaml says what is drawn"),
+        (out is not None and not chart, "--out needs --chart: it is where the charts are written"),
+    )
+    if reasons := [why for applies, why in conflicts if applies]:
+        raise UsageError(reasons[0])
     if checklist:
-        if as_paper or intervals or safe or chart or out:
-            raise UsageError(
-                "--checklist: writes no charts and no tables of results "
-                "(not with --as-paper, --intervals, --safe, --chart, --out)"
-            )
         return _checklist(run[0], runs)
-    if as_paper and chart:
-        raise UsageError("--chart adds to the report of a run; with --as-paper exhibits.yaml says what is drawn")
-    if out is not None and not chart:
-        raise UsageError("--out needs --chart: it is where the charts are written")
     if out is not None:
         files = write_charts(run[0], chart or (), out, runs, safe=safe, intervals=intervals)
         return Output({"files": [*map(str, files)]}, [*map(str, files)])

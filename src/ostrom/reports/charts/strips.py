@@ -88,7 +88,7 @@ class Strips(Panel):
                 Figure(
                     "_".join(["strips", *re.sub("[{}]", "", self.who).split(" and ")]) if self.who else "strips",
                     chart,
-                    caption + arrows * any("by" in row for row in rows),
+                    caption + arrows if any("by" in row for row in rows) else caption,
                     f"Strips of actions round by round in {len(chosen)} matches.",
                 )
             ],
@@ -208,7 +208,8 @@ def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -
     stages = grouped((row["player"], row["stage"]) for row in rows)
     several = {player for player, of in stages.items() if len({*of}) > 1}
     bars = [
-        {"lane": f"{row['player']} {names[row['agent']]}" + f", {row['stage']}" * (row["player"] in several),
+        {"lane": f"{row['player']} {names[row['agent']]}"
+         + (f", {row['stage']}" if row["player"] in several else ""),
          "amount": row["amount"], "top": top, "invalid": bool(row["invalid"]), "start": row["round"] - 0.5,
          "end": row["round"] + 0.5, "middle": row["round"]}
         for row in rows

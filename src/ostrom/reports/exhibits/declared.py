@@ -86,14 +86,21 @@ class Exhibit(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="after")
     def _complete(self) -> Exhibit:
-        if bool(self.rows) != bool(self.columns):
-            raise ValueError("a table needs both rows and columns")
-        if not (self.rows or self.panels or self.without):
-            raise ValueError("needs rows and columns (a table), panels (a figure), or without (the reason why not)")
-        if self.rows and (self.rows + self.columns).count(MODEL) != 1:
-            raise ValueError(f"{MODEL} must stand once among rows and columns")
-        if (self.rows or self.panels) and not (self.study or self.without):
-            raise ValueError("needs study: whose run gives ours")
+        drawn = self.rows or self.panels
+        conditions = (
+            (bool(self.rows) != bool(self.columns), "a table needs both rows and columns"),
+            (
+                not (drawn or self.without),
+                "needs rows and columns (a table), panels (a figure), or without (the reason why not)",
+            ),
+            (
+                self.rows and (self.rows + self.columns).count(MODEL) != 1,
+                f"{MODEL} must stand once among rows and columns",
+            ),
+            (drawn and not (self.study or self.without), "needs study: whose run gives ours"),
+        )
+        if reasons := [why for applies, why in conditions if applies]:
+            raise ValueError(reasons[0])
         return self
 
     @property
