@@ -232,12 +232,15 @@ def settings(data: RunData) -> list[str]:
 def answer_factors(data: RunData) -> list[str]:
     """Return the columns of the answer in order: factors, then agents, then games."""
     where = settings(data)
-    who = ["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []
     own: list[str] = []
     for name in varied(data):
         if name not in where and not any(tied(data, other, name) for other in own):
             own.append(name)
-    return [*own, *who, *(name for name in where if not own or len(levels(data, name)) <= MOST_SETTINGS)]
+    return [
+        *own,
+        *(["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []),
+        *(name for name in where if not own or len(levels(data, name)) <= MOST_SETTINGS),
+    ]
 
 
 def _compared_agents(data: RunData) -> list[str]:

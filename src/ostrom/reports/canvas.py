@@ -265,8 +265,7 @@ def whole_ticks(values: Sequence[float], most: int = 8) -> tuple[int, ...]:
     """
     low, high = math.ceil(min(values)), math.floor(max(values))
     step = max(1, round(_round_step((high - low) / max(most - 1, 1)))) if high > low else 1
-    marks = [i for i in range(0, high + 1, step) if i >= low]
-    return tuple(dict.fromkeys([low, *(m for m in marks if m - low >= step / 2)]))
+    return tuple(dict.fromkeys([low, *(mark for mark in range(0, high + 1, step) if mark - low >= step / 2)]))
 
 
 def _round_step(raw: float) -> float:

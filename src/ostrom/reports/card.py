@@ -61,8 +61,9 @@ def card(data: RunData) -> list[tuple[str, str]]:
 
 def own_files(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the user's own Python and game files of a run, each with its hash."""
-    code = {bound["file"]: bound["digest"] for bound in references(manifest["study"])}
-    return code | {name: of for name, of in manifest["prompts"].items() if is_game_file(name)}
+    return {bound["file"]: bound["digest"] for bound in references(manifest["study"])} | {
+        name: of for name, of in manifest["prompts"].items() if is_game_file(name)
+    }
 
 
 def _rule(study: dict[str, Any]) -> str:

@@ -96,8 +96,9 @@ def levels(data: RunData, column: str) -> list[Any]:
 def levels_met(data: RunData, column: str, estimates: Iterable[Estimate]) -> list[Any]:
     """The values of a column that estimates have, in the order of the study."""
     order = agents(data) if column == "agent" else data.levels.get(column, ())
-    met = dict.fromkeys(e.key[column] for e in estimates)
-    return sorted(met, key=lambda v: order.index(v) if v in order else len(order))
+    return sorted(
+        dict.fromkeys(e.key[column] for e in estimates), key=lambda v: order.index(v) if v in order else len(order)
+    )
 
 
 def varied(data: RunData) -> list[str]:

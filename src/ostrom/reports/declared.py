@@ -246,10 +246,18 @@ class DeclaredFigure(PanelPart):
     def _row(self, scope: Scope) -> Row:
         row: dict[str, Any] = {key: of(scope) for key, of in self.values.items()}
         value = row.pop("value", None)
-        stated = {"mean": value, "low": row.get("low"), "high": row.get("high")}
-        row |= drawn_values(value) if isinstance(value, Estimate) else stated
-        texts: dict[str, Any] = {key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts}
-        return {"series": "", "facet": "", "label": "", **row, **texts}
+        row |= (
+            drawn_values(value)
+            if isinstance(value, Estimate)
+            else {"mean": value, "low": row.get("low"), "high": row.get("high")}
+        )
+        return {
+            "series": "",
+            "facet": "",
+            "label": "",
+            **row,
+            **{key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts},
+        }
 
     def _figure(self, scope: Scope, placed: Sequence[tuple[Any, Row]], series: Sequence[Any], number: int) -> Figure:
         scope = {**scope, "drawn": [r for r, _ in placed]}

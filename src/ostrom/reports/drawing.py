@@ -81,7 +81,7 @@ def _bars(
         parts = list(tones or dict.fromkeys(row["part_of"] for row in rows))
     if tones is None:
         looks = colours(parts, ordered=True) if len(parts) > MOST_COLOURS else PALETTE
-        tones = dict(zip((pretty(part) for part in parts), looks, strict=False))
+        tones = dict(zip(map(pretty, parts), looks, strict=False))
     facets: dict[str, list[Row]] = {}
     for row in rows:
         place = parts.index(row["part_of"])

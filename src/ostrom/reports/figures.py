@@ -286,8 +286,8 @@ def serve_requests(answer: Callable[[Any], Any]) -> None:
         try:
             reply = answer(orjson.loads(line))
         except Exception as error:
-            known = isinstance(error, OstromError)
-            reply = {"problem": one_line(str(error) if known else f"{type(error).__name__}: {error}")[:500]}
+            name = "" if isinstance(error, OstromError) else f"{type(error).__name__}: "
+            reply = {"problem": one_line(f"{name}{error}")[:500]}
         try:
             out.write(orjson.dumps(reply, option=orjson.OPT_NON_STR_KEYS, default=str) + b"\n")
             out.flush()

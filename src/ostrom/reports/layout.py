@@ -75,8 +75,7 @@ def tones(data: RunData, column: str | None, names: Mapping[Any, str]) -> dict[s
         order = agents(data)
         if len(order) <= MOST_COLOURS:
             return {label: PALETTE[order.index(name)] for name, label in names.items()}
-    distinct = column == "model" and len(names) <= MOST_COLOURS
-    return series_colours(list(names.values()), ordered=not distinct)
+    return series_colours(list(names.values()), ordered=not (column == "model" and len(names) <= MOST_COLOURS))
 
 
 def dot_chart(

@@ -350,7 +350,6 @@ def _dashes(dashes: Mapping[str, Any]) -> Spec:
 def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> Spec:
     """Draw a heat map: one line per label; rows need label, start, end, mean."""
     beside = canvas.row_labels(labels)
-    width = max(60, min(520, canvas.width - beside.width - canvas.size))
     encoding = {
         "x": quantity("start", title=x, scale={"nice": False, "zero": False}, axis={"grid": False}),
         "x2": {"field": "end"},
@@ -358,7 +357,12 @@ def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, 
         "color": quantity("mean", scale={"domain": [0, 1], "range": shades()},
                         legend=_scale_of_shades(canvas, beside.width, legend, ticks_for([0, 1], 5))),
     }  # fmt: skip
-    return view([marks("rect", encoding)], width, max(15, beside.height) * len(labels), rows=rows)
+    return view(
+        [marks("rect", encoding)],
+        max(60, min(520, canvas.width - beside.width - canvas.size)),
+        max(15, beside.height) * len(labels),
+        rows=rows,
+    )
 
 
 def _scale_of_shades(canvas: Canvas, left: float, title: str, ticks: Ticks, *, percent: bool = False) -> Spec:

@@ -45,10 +45,9 @@ class RoundCurve:
 
 def counted_acts(data: RunData) -> str:
     """Return the SQL condition for rows of ``rounds`` that count: actions of matches without excluded people."""
-    out = (
+    return ACTS + (
         " AND match NOT IN (SELECT match FROM matches WHERE excluded)" if "excluded" in data.columns("matches") else ""
     )
-    return ACTS + out
 
 
 def last_round(data: RunData) -> int:
@@ -119,8 +118,9 @@ class CooperationOverRounds(Panel):
         """Small multiples with one colour per agent, or per level of the last factor."""
         last = last_round(data)
         if last < 2:
-            single = "Every match has a single round, so there is no course to draw."
-            return Drawn(notes=[single if last else why_nothing(data)])
+            return Drawn(
+                notes=["Every match has a single round, so there is no course to draw." if last else why_nothing(data)]
+            )
         width = ceil(last / MOST_BINS)
         by = [*data.factors, "agent"]
         curves, banded = curves_over_rounds(data, by, width)
@@ -137,8 +137,11 @@ class CooperationOverRounds(Panel):
         notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
         if len(named) <= MOST_PANELS:
             return Drawn([self._curves(data, curves, colour, facets, width, unit)], [table], notes)
-        shown = data.factors if factors_identify_agents(data) else by
-        return Drawn([self._map(curves, shown, width, unit, notes)], [table], notes)
+        return Drawn(
+            [self._map(curves, data.factors if factors_identify_agents(data) else by, width, unit, notes)],
+            [table],
+            notes,
+        )
 
     def _split(self, data: RunData) -> tuple[str, list[str]]:
         """Return the column for colours and the columns for small multiples."""

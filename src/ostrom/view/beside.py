@@ -82,8 +82,7 @@ def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
     by_key = grouped((tuple(columns[name] for name in shared), setting) for setting, columns in sides[1].items())
 
     def partner(row: dict[str, Any]) -> int | None:
-        agents = orjson.dumps(row["agents"]).decode()
-        own = sides[0].get((row["cell"], row["game"], row["mechanism"], agents), {})
+        own = sides[0].get((row["cell"], row["game"], row["mechanism"], orjson.dumps(row["agents"]).decode()), {})
         settings = by_key.get(tuple(own[name] for name in shared), []) if own else []
         rows = (
             right.connection.execute(

@@ -45,9 +45,11 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
         began = time.monotonic()
         with run_data(run.rows, folder, run.manifest, stale=stale) as data:
             data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
-            behind = run.journal.entries - data.entries
-            exploratory = bool(data.manifest.get("registered"))
-            answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
+            answer = {
+                "behind": max(run.journal.entries - data.entries, 0),
+                "exploratory": bool(data.manifest.get("registered")),
+                **ANSWERS[kind](data, request),
+            }
             if not stale:  # tables are built on demand, so answering is part of the build time
                 _render_times[folder] = (time.monotonic(), time.monotonic() - began)
             return answer

@@ -84,8 +84,9 @@ class RunIndex:
     def progress(self) -> IndexProgress:
         """How many calls this index holds, of how many, and the problem at which its indexer stopped."""
         problem = self._meta.get("problem")
-        query = "SELECT coalesce(sum(calls - before), 0), coalesce(sum(of_calls - before), 0) FROM journals"
-        ((calls, of_calls),) = self._all(query)
+        ((calls, of_calls),) = self._all(
+            "SELECT coalesce(sum(calls - before), 0), coalesce(sum(of_calls - before), 0) FROM journals"
+        )
         return IndexProgress(calls, of_calls, None if problem is None else str(problem), self.entries >= 0)
 
     @property

@@ -133,8 +133,9 @@ class _Indexer:
 
     def _indexed(self, number: int, journal: sqlite3.Connection, hidden: set[int]) -> bool:
         """Index the new calls of a journal; False if ``stop`` ended the work before the last of them."""
-        query = "SELECT calls, of_calls FROM journals WHERE number=?"
-        through, last = self.connection.execute(query, (number,)).fetchone()
+        through, last = self.connection.execute(
+            "SELECT calls, of_calls FROM journals WHERE number=?", (number,)
+        ).fetchone()
         speech = Speech(self.run, self.connection, number, journal, hidden)
         while through < last:
             done = None if self.stop() else speech.add(through)

@@ -312,8 +312,12 @@ class MatchList:
         """The values that occur in the column state, outcome or kind."""
         if column not in ("state", "outcome", "kind"):
             raise UnknownName("column", column, ["state", "outcome", "kind"])
-        query = f"SELECT DISTINCT {column} FROM matches WHERE {column} IS NOT NULL ORDER BY 1"
-        return [value for (value,) in self.connection.execute(query)]
+        return [
+            value
+            for (value,) in self.connection.execute(
+                f"SELECT DISTINCT {column} FROM matches WHERE {column} IS NOT NULL ORDER BY 1"
+            )
+        ]
 
     def readings(self) -> list[str]:
         """The readings of answers that occur in any match."""

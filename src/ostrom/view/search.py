@@ -147,8 +147,12 @@ def counts(
         number, name = voices[voice]
         by_cell[number] += n
         by_agent[name] += n
-    by_where = {name: sum(_counted(index, journals, terms, [name], agent, cell).values()) for name in where}
-    return HitCounts(by_cell.total(), dict(by_cell), dict(by_agent), by_where)
+    return HitCounts(
+        by_cell.total(),
+        dict(by_cell),
+        dict(by_agent),
+        {name: sum(_counted(index, journals, terms, [name], agent, cell).values()) for name in where},
+    )
 
 
 def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0) -> str:
@@ -167,8 +171,9 @@ def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0) -> 
 
     wanted = " INTERSECT ".join(holding(term, where) for term in terms if not term.without)
     # A call with all words of an unwanted phrase need not hold the phrase: _says decides that.
-    unwanted = [term for term in terms if term.without and len(term.words) == 1]
-    return wanted + "".join(f" EXCEPT {holding(term, WHERE)}" for term in unwanted)
+    return wanted + "".join(
+        f" EXCEPT {holding(term, WHERE)}" for term in terms if term.without and len(term.words) == 1
+    )
 
 
 def _counted(
@@ -272,8 +277,7 @@ def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tu
                 at += len(piece)
         for start, stop in pieces:
             words = [*words[1 - longest :], (normalised(text[start:stop]), start, stop)][-longest:]
-            tails = ((words[-len(term.words) :], term) for term in terms)
-            first = next((tail[0][1] for tail, term in tails if _fits(tail, term)), None)
+            first = next((words[-len(term.words)][1] for term in terms if _fits(words[-len(term.words) :], term)), None)
             spans += [] if first is None else [(first, stop)]
         if len(spans) >= most:
             break

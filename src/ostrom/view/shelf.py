@@ -100,8 +100,7 @@ class RunsFolder:
             while not complete and not self._closing:
                 began = time.monotonic()
                 with self._open_entry(name) as entry:  # slow for many shards
-                    seconds = max(SLICE, time.monotonic() - began)
-                    complete = entry.matches is None or entry.matches.update(seconds)
+                    complete = entry.matches is None or entry.matches.update(max(SLICE, time.monotonic() - began))
                 time.sleep(SLICE / 10)
         with self._guard:
             self._filling.pop(name, None)

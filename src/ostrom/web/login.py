@@ -122,8 +122,9 @@ class Login:
 
     async def follow(self, request: Request) -> Response:
         """Log in by the one-use link of the terminal, which then prints the next one."""
-        once = request.query_params.get("once", "")
-        if self._hash is None or not hmac.compare_digest(once.encode(), self._once.encode()):
+        if self._hash is None or not hmac.compare_digest(
+            request.query_params.get("once", "").encode(), self._once.encode()
+        ):
             return self._ask("This link was used before. The newest one is in the terminal of the server.", 403)
         self._renew_link()
         return self._logged_in()
@@ -131,11 +132,10 @@ class Login:
     def _logged_in(self) -> Response:
         response = RedirectResponse("/", 303)
         # No wall clock: the key lives as long as this process, and so does its monotonic clock.
-        until = str(int(time.monotonic()) + HOURS * 3600)
         mark = sign(self._returning_key, f"{self.purpose}-known", secrets.token_urlsafe(12))
         for name, value, age in (
             (f"{self.cookie}_known", mark, RETURNING_DAYS * 86400),
-            (self.cookie, sign(self._key, self.purpose, until), None),
+            (self.cookie, sign(self._key, self.purpose, str(int(time.monotonic()) + HOURS * 3600)), None),
         ):
             response.set_cookie(
                 name, value, age, httponly=True, samesite="strict", path="/", secure=self.gatekeeper.secure

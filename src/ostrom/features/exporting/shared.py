@@ -63,9 +63,10 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         draft.replace(path)
         files[name] = (path, count)
         tables[name] = {"rows": count, "digest": content_hash(path.read_bytes())}
-    portable = {key: value for key, value in manifest.items() if key not in LEFT}
     # A manifest holds no API keys; whatever looks like one in a name or an address is removed as well.
-    clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(portable).decode(), ()))
+    clean: dict[str, Any] = orjson.loads(
+        redact(orjson.dumps({key: value for key, value in manifest.items() if key not in LEFT}).decode(), ())
+    )
     clean["shared"] = {"of": identity(run.manifest), "tables": tables, "versions": run.journal.versions}
     if manifest.get("registered"):
         clean["shared"]["looks"] = [

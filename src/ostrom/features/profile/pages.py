@@ -238,8 +238,9 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
     for name, rows in tables.items():
         filled = [i for i in range(len(COLUMNS) - 1) if any(row[i] not in (None, "") for row in rows)]
         columns, cells = tuple(COLUMNS[1:][i] for i in filled), [[row[i] for i in filled] for row in rows]
-        table = Table(name, columns, cells, f"{sections[name].title}: every figure")
-        sections[name].tables.append(page_table(table, ""))
+        sections[name].tables.append(
+            page_table(Table(name, columns, cells, f"{sections[name].title}: every figure"), "")
+        )
     return list(sections.values())
 
 

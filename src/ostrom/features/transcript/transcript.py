@@ -153,7 +153,7 @@ def tried(call: Mapping[str, Any]) -> str:
     tries, cached = int(again[:9]), call["source"] == "cache"
     asked_again = f"asked again {tries} times" if tries > 1 else "asked again" * tries
     nth = f"try {call['try']}" if not (tries or end) or call["try"] > 1 else ""
-    words = [name.replace("_", " "), asked_again, end and "forced end", "from the cache" if cached else nth]
+    words = (name.replace("_", " "), asked_again, end and "forced end", "from the cache" if cached else nth)
     return ", ".join(filter(None, words))
 
 

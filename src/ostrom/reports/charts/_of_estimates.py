@@ -104,16 +104,23 @@ class Dots(Chart):
         elif self.trend is not None:
             over, log = self.worded(self.trend["over"]), self.trend.get("log", False)
             axis = f"slope of {axis} over {f'log({over})' if log is True else f'log(1 + {over})' if log else over}"
-        domain = (0.0, 1.0) if self.shows_shares else None
-        return dot_chart(data, cells[:MOST_ROWS], layout, axis=axis, domain=domain, own=self.labels)
+        return dot_chart(
+            data,
+            cells[:MOST_ROWS],
+            layout,
+            axis=axis,
+            domain=(0.0, 1.0) if self.shows_shares else None,
+            own=self.labels,
+        )
 
     def _layout(self, cells: Sequence[Estimate]) -> Layout:
         rows = list(self.y) or [c for c in cells[0].key if c not in (self.colour, self.facet, "over")]
         one = [factor for factor, levels in (self.contrast or {}).items() if not against_all(levels)]
         rows = [c for c in rows if c not in one]  # a single difference is the same in every row
         met = list(dict.fromkeys(e.key[self.colour] for e in cells)) if self.colour else []
-        coloured = 1 < len(met) <= MOST_COLOURS
-        return Layout(self.facet, tuple(rows), coloured, tuple(met), self.named(met), self.colour or "agent")
+        return Layout(
+            self.facet, tuple(rows), 1 < len(met) <= MOST_COLOURS, tuple(met), self.named(met), self.colour or "agent"
+        )
 
     def notes(self, cells: Sequence[Estimate]) -> list[str]:
         """The notes below the chart, with how many rows are not drawn."""
@@ -169,8 +176,10 @@ class Scatter(Chart):
     def drawn(self, data: RunData) -> Drawn:
         """The dots that have both values, and their table."""
         by, cells = list(self.y), self.estimates(data)
-        other = estimate(self.values(data, self.against), self.against, by, balance=self.balance)
-        across = {tuple(e.key.values()): e for e in other}
+        across = {
+            tuple(e.key.values()): e
+            for e in estimate(self.values(data, self.against), self.against, by, balance=self.balance)
+        }
         both = [(e, across[tuple(e.key.values())]) for e in cells if tuple(e.key.values()) in across]
         if not both:
             return Drawn(notes=[f"No {' and '.join(map(pretty, by))} has both {self.measure.title.lower()} and "

@@ -205,8 +205,9 @@ def _policy_dots(lane: Spec) -> Spec:
 
 def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
     """Return each player's amounts, by stage if there are several; bars of a game end at ``top``."""
-    stages = grouped((row["player"], row["stage"]) for row in rows)
-    several = {player for player, of in stages.items() if len({*of}) > 1}
+    several = {
+        player for player, of in grouped((row["player"], row["stage"]) for row in rows).items() if len({*of}) > 1
+    }
     bars = [
         {"lane": f"{row['player']} {names[row['agent']]}"
          + (f", {row['stage']}" if row["player"] in several else ""),
@@ -283,8 +284,7 @@ def _did(row: dict[str, Any]) -> str:
 def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
     """Return a colour for every action."""
     met = list(dict.fromkeys(_did(row) for row in rows))
-    choices = {"cooperates": COOPERATES, "does not cooperate": DEFECTS}
-    tones = {did: tone for did, tone in choices.items() if did in met}
+    tones = {did: tone for did, tone in {"cooperates": COOPERATES, "does not cooperate": DEFECTS}.items() if did in met}
     others = sorted((did for did in met if did not in tones), key=_natural)
     if len(others) + len(tones) <= MOST_COLOURS:
         return tones | dict(zip(others, [tone for tone in PALETTE if tone not in tones.values()], strict=False))

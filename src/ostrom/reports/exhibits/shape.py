@@ -167,9 +167,8 @@ def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:
     if one.best is None:
         return set()
     rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
-    groups = grouped(((e.ours, *e.labels_of(rest)), e) for e in entries)
     chosen: set[int] = set()
-    for of in groups.values():
+    for of in grouped(((e.ours, *e.labels_of(rest)), e) for e in entries).values():
         values = [e.value for e in of]
         top = max(values) if one.best == "highest" else min(values)
         chosen |= {id(e) for e in of if abs(e.value - top) <= 1e-9 * max(abs(top), 1.0) and len(of) > 1}
@@ -264,9 +263,10 @@ def _lacking(one: Exhibit, data: RunData) -> str | None:
     """Return the condition of an exhibit that no finished match of a run meets."""
     for column, wanted in one.needs.items():
         values = wanted if isinstance(wanted, list) else [wanted]
-        has_column = column in data.columns("matches")
         marks = ", ".join(f"${n}" for n in range(1, len(values) + 1))
         where = f"state = 'done' AND CAST({quoted(column)} AS VARCHAR) IN ({marks})"
-        if not has_column or not data.records(f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values):
+        if column not in data.columns("matches") or not data.records(
+            f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values
+        ):
             return f"This run has no finished match with {column} = {' or '.join(values)}"
     return None
