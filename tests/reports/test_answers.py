@@ -11,7 +11,7 @@ from ostrom.analysis.questions import NO, OPEN, YES
 from ostrom.models.providers import scripted
 from ostrom.reports.answers import answers, facts, settings
 from ostrom.reports.card import findings, first_chart
-from ostrom.reports.charts.curve import Curve
+from ostrom.reports.charts._of_estimates import Curve
 
 from .conftest import Played
 

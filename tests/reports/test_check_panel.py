@@ -7,7 +7,7 @@ import pytest
 from ostrom.agents.strategies import strategies
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
-from ostrom.reports.charts.dots import Dots
+from ostrom.reports.charts._of_estimates import Dots
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.testing import check_chart, check_game, check_panel, check_strategy
 from ostrom.testing.small_run import small_run

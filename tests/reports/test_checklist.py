@@ -8,7 +8,7 @@ import pytest
 from ostrom.data.rundata import run_data
 from ostrom.features.reporting.command import report
 from ostrom.ground.errors import UsageError
-from ostrom.reports.checklist import ITEMS, UNKNOWN, VALIDATION, checklist_table, run_entries
+from ostrom.reports.card import ITEMS, UNKNOWN, VALIDATION, checklist_table, run_entries
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer

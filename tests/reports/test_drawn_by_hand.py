@@ -5,7 +5,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, keyed
 from ostrom.analysis.measure import measures
-from ostrom.reports.trade_off import trade_offs
+from ostrom.reports.cells import trade_offs
 
 
 def e(value: Any, low: float | None, high: float | None, **more: Any) -> Estimate:

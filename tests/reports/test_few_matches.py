@@ -7,9 +7,8 @@ import pytest
 
 from ostrom.analysis.estimate import estimate
 from ostrom.ground.errors import UsageError
-from ostrom.reports.axes import share_ticks
 from ostrom.reports.build import build_report
-from ostrom.reports.canvas import PHONE, WIDE
+from ostrom.reports.canvas import PHONE, WIDE, share_ticks
 from ostrom.reports.cells import drawn_values
 from ostrom.reports.declared import panel_of
 from ostrom.reports.marks import bars_with_whiskers, curves, dots

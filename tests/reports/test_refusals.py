@@ -12,10 +12,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.reports.canvas import WIDE
 from ostrom.reports.card import headline, provenance, reproduce, warnings
 from ostrom.reports.chart import chart_spec, is_chart
-from ostrom.reports.charts.curve import Curve
-from ostrom.reports.charts.dots import Dots
-from ostrom.reports.charts.heat import Heat
-from ostrom.reports.charts.scatter import Scatter
+from ostrom.reports.charts._of_estimates import Curve, Dots, Heat, Scatter
 from ostrom.reports.exhibits.declared import MODEL, Exhibit
 
 from .conftest import Played

@@ -14,9 +14,8 @@ from tests.reports.conftest import Played
 from ostrom.ground.errors import OstromError
 from ostrom.reports import build
 from ostrom.reports.build import build_report
-from ostrom.reports.figures import picture, spec_of
+from ostrom.reports.figures import Renderer, picture, spec_of
 from ostrom.reports.marks import heat
-from ostrom.reports.renderer import Renderer
 
 pytestmark = pytest.mark.pictures
 

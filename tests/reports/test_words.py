@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import Estimate
-from ostrom.reports.axes import ticks_for
+from ostrom.reports.canvas import ticks_for
 from ostrom.reports.layout import cell_label, named
 from ostrom.reports.words import Share, column_texts, is_bare, labels, number, pretty, question, share, shortened
 

@@ -35,6 +35,7 @@ from ostrom.analysis.units import NoSuchLevel, bounds_of, observations
 from ostrom.analysis.verdicts import Verdict, above
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
+from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
 from ostrom.reports.cells import DONE, agents, levels, varied
 from ostrom.reports.panel import Table
@@ -175,9 +176,10 @@ class ReportAnswers:
              a.estimate.p_value]
             for a in self.lines
         ]  # fmt: skip
-        columns = "factor contrast verdict value low high level adjusted_p n would_decide note".split()
-        columns += ["bound_low", "bound_high", "p_value"]
-        return Table("answers", columns, rows, "All answers in numbers.")
+        columns = (
+            "factor contrast verdict value low high level adjusted_p n would_decide note bound_low bound_high p_value"
+        )
+        return Table("answers", columns.split(), rows, "All answers in numbers.")
 
 
 def keep_result(data: RunData, summary: ReportAnswers) -> None:
@@ -210,39 +212,43 @@ def headline_measure(data: RunData) -> str | None:
 
 def _charted(data: RunData) -> list[str]:
     """Return the measures of charts that the study declares over all its matches, in order."""
-    specs = (data.study.get("report") or {}).get("panels") or ()
-    plain = [spec for spec in specs if isinstance(spec, Mapping) and isinstance(spec.get("measure"), str)]
-    return [spec["measure"] for spec in plain if not {"where", "contrast", "trend", "facet"} & {*spec}]
+    return [
+        spec["measure"]
+        for spec in (data.study.get("report") or {}).get("panels") or ()
+        if isinstance(spec, Mapping) and isinstance(spec.get("measure"), str)
+        if not {"where", "contrast", "trend", "facet"} & {*spec}
+    ]
 
 
 def settings(data: RunData) -> list[str]:
     """Return the varied factors whose levels each have their own game."""
-    setting_names = []
-    for name in varied(data):
-        rows = data.records(
-            f"SELECT {quoted(name)} AS level, count(DISTINCT game) AS games, min(game) AS game FROM matches "
-            f"WHERE {DONE} GROUP BY 1"
-        )
-        if all(row["games"] == 1 for row in rows) and len({row["game"] for row in rows}) == len(rows):
-            setting_names.append(name)
-    return setting_names
+    levels_with_games = (
+        f"SELECT count(DISTINCT game) AS games, min(game) AS game FROM matches WHERE {DONE} GROUP BY {{}}"
+    )
+    query = f"SELECT max(games) = 1 AND count(DISTINCT game) = count(*) AS apart FROM ({levels_with_games})"
+    return [name for name in varied(data) if data.records(query.format(quoted(name)))[0]["apart"]]
 
 
 def answer_factors(data: RunData) -> list[str]:
     """Return the columns of the answer in order: factors, then agents, then games."""
     where = settings(data)
-    who = ["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []
     own: list[str] = []
     for name in varied(data):
         if name not in where and not any(tied(data, other, name) for other in own):
             own.append(name)
-    return [*own, *who, *(name for name in where if not own or len(levels(data, name)) <= MOST_SETTINGS)]
+    return [
+        *own,
+        *(["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []),
+        *(name for name in where if not own or len(levels(data, name)) <= MOST_SETTINGS),
+    ]
 
 
 def _compared_agents(data: RunData) -> list[str]:
     """Return the agents to compare: models; all agents if nothing varies and at most one model plays."""
-    models = data.records(f"SELECT agent FROM matches WHERE {DONE} AND model IS NOT NULL GROUP BY agent")
-    model_names = {row["agent"] for row in models}
+    model_names = {
+        row["agent"]
+        for row in data.records(f"SELECT agent FROM matches WHERE {DONE} AND model IS NOT NULL GROUP BY agent")
+    }
     among_models = bool(varied(data)) or len(model_names) > 1
     return [name for name in agents(data) if name in model_names or not among_models]
 
@@ -259,8 +265,7 @@ def answers(data: RunData) -> ReportAnswers | None:
 
 def _contrasts(data: RunData) -> ReportAnswers | None:
     """Return the contrasts of varied factors, used if no questions are declared."""
-    name = headline_measure(data)
-    if name is None:
+    if (name := headline_measure(data)) is None:
         return None
     measure = measures.named(name)
     where, factors = settings(data), answer_factors(data)
@@ -280,11 +285,11 @@ def _contrasts(data: RunData) -> ReportAnswers | None:
     if not answer_lines:
         return _level_answer(data, measure)
     apart = ", those between games apart" if all(families) else ""
-    several = max(map(len, families)) > 1
-    control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else ""
+    control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})"
     named_effects = [(what.partition(":")[0], e) for lines in families for _, what, e, _ in lines]
     return ReportAnswers(
-        measure, tuple(answer_lines), control, margin=margin, between=tuple(_between(named_effects))
+        measure, tuple(answer_lines), control if max(map(len, families)) > 1 else "", margin=margin,
+        between=tuple(_between(named_effects)),
     )  # fmt: skip
 
 
@@ -304,44 +309,47 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
         left_out += [] if question_figures else [f"{question.name} (no finished match has a value)"]
     if not answered:
         return None
-    compared: dict[str, dict[str, None]] = {}
-    for one in answered:
-        compared.setdefault(one.question.measure_object.name, {})[one.question.compares] = None
-    look, looked = max(looks.look_at([data], name, factors) for name, factors in compared.items())
+    compared = grouped((one.question.measure_object.name, one.question.compares) for one in answered)
+    look, looked = max(looks.look_at([data], name, dict.fromkeys(factors)) for name, factors in compared.items())
     family = Family(sum(one.question.judged for one in answered) or 1, look, looked)
-    judged = verdicts(answered, looks.alpha(look))
     lines = []
-    for one, verdict in zip(answered, judged, strict=True):
+    for one, verdict in zip(answered, verdicts(answered, looks.alpha(look)), strict=True):
         question, difference = one.question, one.estimate
         open_ = verdict.word == OPEN and not (question.order or question.range)
         needs = _needs(data, difference, question.margin, family, question.reference) if open_ else ""
         words = ", ".join(filter(None, (verdict.meaning, "guaranteed" if verdict.guaranteed else "")))
-        blank = bool(data.so_far)
-        compares = bool(question.contrast or question.over or question.range)
+        if data.so_far:
+            words = needs = ""
         lines.append(
             AnswerLine(
-                "difference" if compares else "", ": ".join(filter(None, (one.group_label, question.name))),
-                "" if blank else verdict.word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
-                "" if blank else words, "" if blank else needs, _noted(difference, family), one.agent, one.how,
-                one.text,
+                "difference" if question.contrast or question.over or question.range else "",
+                ": ".join(filter(None, (one.group_label, question.name))), "" if data.so_far else verdict.word,
+                replace(difference, p_holm=verdict.adjusted), verdict.adjusted, words, needs,
+                _noted(difference, family), one.agent, one.how, one.text,
             )
         )  # fmt: skip
     control = f"the chance of any wrong word is at most {looks.alpha(look):.2g} (Holm's method)"
-    between = tuple(_between([(one.question.name, one.estimate) for one in answered]))
     return ReportAnswers(
-        answered[0].question.measure_object, tuple(lines), control, True, tuple(left_out), between=between
+        answered[0].question.measure_object,
+        tuple(lines),
+        control,
+        True,
+        tuple(left_out),
+        between=tuple(_between([(one.question.name, one.estimate) for one in answered])),
     )
+
+
+NOT_GROUPS = ("agent", "over")
+"""Columns of a key that do not name its group."""
 
 
 def _between(answered: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
     """Yield lines on whether agents differ, for each question and group with several agents."""
-    groups: dict[tuple[str, str], list[Estimate]] = {}
-    for name, one in answered:
-        if "agent" in one.key and one.key["agent"] is not None:
-            rest = ", ".join(
-                f"{column} {level}" for column, level in one.key.items() if column not in ("agent", "over")
-            )
-            groups.setdefault((name, rest), []).append(one)
+    groups = grouped(
+        ((name, ", ".join(f"{column} {level}" for column, level in one.key.items() if column not in NOT_GROUPS)), one)
+        for name, one in answered
+        if one.key.get("agent") is not None
+    )
     for (name, rest), of in groups.items():
         if (difference := between_agents(of)) is not None:
             yield f"{name}{f' ({rest})' if rest else ''}: {difference.words}"
@@ -388,14 +396,13 @@ def _registered(data: RunData) -> list[Line]:
 def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
     """The contrasts of one factor."""
     values = _compared_agents(data) if factor == "agent" else levels(data, factor)
-    if len(values) < 2:
+    ordered = len(values) > 2 and all(map(is_bare, values))
+    if len(values) < 2 or (len(values) > MOST_LEVELS and not ordered):
         return []
     try:
         by = observations(data, measure).by_agent((), factor)
-        if len(values) > 2 and all(is_bare(level) for level in values):
+        if ordered:
             return _trend(data, measure, factor, [float(level) for level in values], by)
-        if len(values) > MOST_LEVELS:
-            return []
         names = labels(values)
         return [
             (factor, f"{_titled(data, factor)}: {names[level]} − {names[values[0]]}{_whose(e)}", e, "difference")
@@ -408,8 +415,8 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
 
 def _whose(one: Estimate) -> str:
     """Return the agent of a line, and what it averages over."""
-    over = averaged_words(one.averaged_over)
-    return "".join(f", {part}" for part in (one.key.get("agent") or "", over) if part and " - " not in part)
+    parts = one.key.get("agent") or "", averaged_words(one.averaged_over)
+    return "".join(f", {part}" for part in parts if part and " - " not in part)
 
 
 def _titled(data: RunData, factor: str) -> str:
@@ -427,9 +434,8 @@ def tied(data: RunData, one: str, two: str) -> bool:
 def _trend(data: RunData, measure: Measure, factor: str, steps: Sequence[float], by: Sequence[str] = ()) -> list[Line]:
     """Return the change along a fitted line from the lowest to the highest level."""
     low, high = min(steps), max(steps)
-    log: Log = False
-    if low >= 0 and high >= 10 * max(low, 1.0):  # levels spread over orders of magnitude
-        log = "1+x" if low < 1 else True
+    wide = low >= 0 and high >= 10 * max(low, 1.0)  # levels spread over orders of magnitude
+    log: Log = ("1+x" if low < 1 else True) if wide else False
     scale = {False: lambda x: x, True: math.log, "1+x": math.log1p}[log]
     reach = scale(high) - scale(low)
     what = f"{_titled(data, factor)}: {low:g} → {high:g}, {'trend' if not log else 'trend over its logarithm'}"
@@ -441,8 +447,9 @@ def _trend(data: RunData, measure: Measure, factor: str, steps: Sequence[float],
 def _times(e: Estimate, factor: float) -> Estimate:
     """Return a multiple of an estimate."""
     assert e.inference is not None
-    scaled = estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
-    return replace(scaled, averaged_over=e.averaged_over)
+    return replace(
+        estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True), averaged_over=e.averaged_over
+    )
 
 
 def margin_of(data: RunData, measure: Measure) -> float:
@@ -460,21 +467,16 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     # Every comparison may say no, so the bounds for that hold jointly.
     bounds = None if difference.inference is None else difference.inference.bounds(1 - 0.05 / family.many)
     small = bounds is not None and max(map(abs, bounds)) <= margin
-    word, sure = OPEN, ""
-    if verdict.answer != "undecided":
-        word, sure = YES, "guaranteed" if verdict.guaranteed else ""
-        word += ", smaller than matters" if small else ""
-    elif small:
-        word = NO
-    rises = difference.value > 0
+    decided, rises = verdict.answer != "undecided", difference.value > 0
+    word = (f"{YES}, smaller than matters" if small else YES) if decided else NO if small else OPEN
+    sure = "guaranteed" if decided and verdict.guaranteed else ""
     direction = ("rises" if rises else "falls") if kind == "trend" else "higher" if rises else "lower"
     needs = _needs(data, difference, margin, family) if word == OPEN else ""
     if data.so_far:  # an unfinished run has no verdicts yet, and this is no look
         word = direction = sure = needs = ""
-    note = _noted(difference, family)
     return AnswerLine(
         factor, what, word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
-        ", ".join(filter(None, (direction if verdict.answer != "undecided" else "", sure))), needs, note,
+        ", ".join(filter(None, (direction if decided else "", sure))), needs, _noted(difference, family),
     )  # fmt: skip
 
 
@@ -490,8 +492,8 @@ def _level_answer(data: RunData, measure: Measure) -> ReportAnswers:
         word = {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
         if e.method == "exact" and e.value == EVEN:  # known to be no more than half
             word = NO
-        what = f"{measure.title}{who}, more than half?"
         needs = _needs(data, e, 0.0, Family(1), EVEN) if word == OPEN else ""
+        what = f"{measure.title}{who}, more than half?"
         answer_lines.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
     return ReportAnswers(measure, tuple(answer_lines), "")
 
@@ -508,11 +510,10 @@ def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference:
     multiple = decisive_multiple(e.inference, margin, family, reference)
     if multiple > MOST_TIMES:
         return f"more than {MOST_TIMES} x what was played: ostrom power --from RUN"
+    if data.study.get("people"):
+        return f"about {multiple:.1f} times as many people"
     more = max(1, _about(math.ceil(multiple * seeds) - seeds))
-    people = bool(data.study.get("people"))
-    what = how_many(more, "more seed") if not people else f"{multiple:.1f} times as many people"
-    price = "" if people else _price(data, more / seeds)
-    return f"about {what}{price}"
+    return f"about {how_many(more, 'more seed')}{_price(data, more / seeds)}"
 
 
 def decisive_multiple(inference: Inference, margin: float, family: Family, reference: float = 0.0) -> float:
@@ -528,15 +529,19 @@ def decisive_multiple(inference: Inference, margin: float, family: Family, refer
             return _small(inference, margin, family)
         return max(1.0, (1 + math.log2(1 / alpha)) / min(inference.sides)) + 1 / min(inference.sides)
     gap = max(abs(inference.value - reference) - spread[0] * SHRINK, 0.0)
-    yes = inference.smallest_multiple(lambda ends: (ends[1] - ends[0]) / 2 < gap, 1 - alpha, 2.0 * MOST_TIMES)
-    return min(yes, _small(inference, margin, family))
+    return min(
+        inference.smallest_multiple(lambda ends: (ends[1] - ends[0]) / 2 < gap, 1 - alpha, 2.0 * MOST_TIMES),
+        _small(inference, margin, family),
+    )
 
 
 def _small(inference: Inference, margin: float, family: Family) -> float:
     """Return by which factor units must grow to show that the difference is too small to matter."""
-    if not margin or inference.why_approximate:
-        return math.inf
-    return inference.likely_multiple_for(-margin, margin, 1 - 0.05 / family.many) * 1.2
+    return (
+        math.inf
+        if not margin or inference.why_approximate
+        else inference.likely_multiple_for(-margin, margin, 1 - 0.05 / family.many) * 1.2
+    )
 
 
 def _about(n: int) -> int:

@@ -25,11 +25,20 @@ from ostrom.reports.card import calls_table, card, first_chart, headline, reprod
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of, shown_with
-from ostrom.reports.figures import BINARY_KINDS, RenderedChart, as_pdf, both_specs, both_widths, need_extras, render
+from ostrom.reports.figures import (
+    BINARY_KINDS,
+    MANY,
+    RenderedChart,
+    Renderer,
+    as_pdf,
+    both_specs,
+    both_widths,
+    need_extras,
+    render,
+)
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, page_table, plain_page, render_page
 from ostrom.reports.panel import Drawn, Figure, Table
-from ostrom.reports.renderer import MANY, Renderer
 from ostrom.reports.words import pretty
 
 
@@ -109,9 +118,14 @@ def report_of(
     path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: RegistrationStatus
 ) -> Report:
     """Return a written report with the progress of its runs and their registrations."""
-    failures = tuple(f"{section.title or section.id}: {section.error}" for section in sections if section.error)
     whose = population_words(runs)
-    return Report(path, failures, so_far(runs), registered, population=whose if whose == EARLIER else "")
+    return Report(
+        path,
+        tuple(f"{section.title or section.id}: {section.error}" for section in sections if section.error),
+        so_far(runs),
+        registered,
+        population=whose if whose == EARLIER else "",
+    )
 
 
 def in_captions(data: RunData) -> str:
@@ -216,14 +230,17 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         section.html += drawn.html
         for figure in drawn.figures:
             file = self._name("figures", f"{prefix} {figure.name}")
-            caption = f"{figure.caption} {self.made_of}".strip()
-            picture = self._renderer.draw(*both_specs(figure.chart, figure.canvas), f"{section.id}-{file}")
-            placeholder = ShownFigure(Markup(""), caption, figure.alt, file)
+            placeholder = ShownFigure(Markup(""), f"{figure.caption} {self.made_of}".strip(), figure.alt, file)
             section.figures.append(placeholder)
+            picture = self._renderer.draw(*both_specs(figure.chart, figure.canvas), f"{section.id}-{file}")
             self._pictures.append((section, placeholder, picture))
         for table in drawn.tables:
-            named = replace(table, name=f"{prefix} {table.name}".strip())
-            section.tables.append(self._table(named, always_open=not drawn.figures and len(table.rows) <= FEW))
+            section.tables.append(
+                self._table(
+                    replace(table, name=f"{prefix} {table.name}".strip()),
+                    always_open=not drawn.figures and len(table.rows) <= FEW,
+                )
+            )
         if not (drawn.notes or drawn.figures or drawn.tables or drawn.html):
             section.notes.append(f"The panel {name} has nothing to show for this run.")
 
@@ -271,8 +288,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
                 shutil.rmtree(folder / kind, ignore_errors=True)
                 draft.rename(folder / kind)
             if self.alone:
-                study = yaml.safe_dump(self.data.study, sort_keys=False, allow_unicode=True)
-                _write(folder / "study.yaml", study)
+                _write(folder / "study.yaml", yaml.safe_dump(self.data.study, sort_keys=False, allow_unicode=True))
             _write(folder / "index.html", page)
         except OSError as error:
             raise RunError(f"{folder}: cannot be written ({error.strerror or error})") from None
@@ -294,8 +310,10 @@ def chosen_panels(wanted: Sequence[Spec]) -> list[Spec]:
     """
     named = [("" if is_chart(spec) else panel_name(spec), spec) for spec in wanted]
     own = grouped((name, spec) for name, spec in named if name in DEFAULT_PANELS)
-    rest = [spec for name in DEFAULT_PANELS for spec in own.get(name, [name])]
-    return [*(spec for name, spec in named if name not in own), *rest]
+    return [
+        *(spec for name, spec in named if name not in own),
+        *(spec for name in DEFAULT_PANELS for spec in own.get(name, [name])),
+    ]
 
 
 KINDS = (".pdf", ".svg", ".png", ".html")
@@ -357,8 +375,9 @@ def write_chart_file(
     data = as_pdf(svg) if kind == ".pdf" else svg.encode() if kind == ".svg" else png
     if kind == ".html":
         section = Section("figure", heading)
-        markup = both_widths(figure.chart, "f", figure.canvas)
-        section.figures.append(ShownFigure(markup, figure.caption, figure.alt, ""))
+        section.figures.append(
+            ShownFigure(both_widths(figure.chart, "f", figure.canvas), figure.caption, figure.alt, "")
+        )
         section.tables.append(page_table(table, "", always_open=True))
         data = plain_page(kicker, title, [section], about=about).encode()
     try:

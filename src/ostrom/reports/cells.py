@@ -1,13 +1,14 @@
 """The cells of a run: agents, factors and levels in the order of the study."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.estimate import Estimate, fixed
+from ostrom.analysis.measure import Measure
 from ostrom.analysis.replicates import twins_in
 from ostrom.data.rundata import RunData, quoted
-from ostrom.reports.words import share
+from ostrom.reports.words import join_labels, share
 
 TextItem = TypeVar("TextItem")
 DONE = "state = 'done' AND unit = 'match'"
@@ -67,10 +68,12 @@ def rank(data: RunData, column: str, value: Any) -> int:
 
 def agents(data: RunData) -> list[str]:
     """Return the agents of the run: the study's types in order, then others by appearance."""
-    rows = data.records(
-        "SELECT agent, min(match) AS first, min(player) AS place FROM matches GROUP BY agent ORDER BY 2, 3"
-    )
-    met = [row["agent"] for row in rows]
+    met = [
+        row["agent"]
+        for row in data.records(
+            "SELECT agent, min(match) AS first, min(player) AS place FROM matches GROUP BY agent ORDER BY 2, 3"
+        )
+    ]
     order = [name for name in data.study.get("types") or {} if name in met]
     return [*order, *(name for name in met if name not in order)]
 
@@ -79,19 +82,23 @@ def levels(data: RunData, column: str) -> list[Any]:
     """The values of a column that finished matches have, in the order of the study."""
     if column == "agent":
         return agents(data)
-    rows = data.records(
-        f"SELECT {quoted(column)} AS v, min(match) AS first FROM matches WHERE {DONE} GROUP BY 1 ORDER BY 2"
+    return sorted(
+        (
+            row["v"]
+            for row in data.records(
+                f"SELECT {quoted(column)} AS v, min(match) AS first FROM matches WHERE {DONE} GROUP BY 1 ORDER BY 2"
+            )
+        ),
+        key=lambda v: rank(data, column, v),
     )
-    return sorted((row["v"] for row in rows), key=lambda v: rank(data, column, v))
 
 
 def levels_met(data: RunData, column: str, estimates: Iterable[Estimate]) -> list[Any]:
     """The values of a column that estimates have, in the order of the study."""
-    met = list(dict.fromkeys(e.key[column] for e in estimates))
-    if column == "agent":
-        order = agents(data)
-        return sorted(met, key=lambda v: order.index(v) if v in order else len(order))
-    return sorted(met, key=lambda v: rank(data, column, v))
+    order = agents(data) if column == "agent" else data.levels.get(column, ())
+    return sorted(
+        dict.fromkeys(e.key[column] for e in estimates), key=lambda v: order.index(v) if v in order else len(order)
+    )
 
 
 def varied(data: RunData) -> list[str]:
@@ -102,11 +109,10 @@ def varied(data: RunData) -> list[str]:
 def factors_identify_agents(data: RunData) -> bool:
     """Return whether every cell has one agent, so that the factors identify the agent."""
     cells = "".join(f", {quoted(name)}" for name in data.factors)
-    rows = data.records(
+    return bool(data.factors) and not data.records(
         f"SELECT 1 AS cell{cells}, count(DISTINCT agent) AS n FROM matches WHERE {DONE} "
         "GROUP BY ALL HAVING n > 1 LIMIT 1"
     )
-    return bool(data.factors) and not rows
 
 
 def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
@@ -125,8 +131,7 @@ def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
 
 def repeated_match_notes(data: RunData) -> list[str]:
     """Return notes on matches that repeat another of their cell because nothing could differ."""
-    same = twins_in(data)
-    if not same:
+    if not (same := twins_in(data)):
         return []
     done = data.records(f"SELECT count(DISTINCT match) AS n FROM matches WHERE {DONE}")[0]["n"]
     distinct = done - len(same) + len(set(same.values()))
@@ -154,12 +159,41 @@ def why_nothing(data: RunData, measure: str = "cooperation") -> str:
     if why := unfinished(data):
         return why
     if measure == "cooperation":
-        games = listed_games(data)
+        games = ", ".join(str(row["game"]) for row in data.records("SELECT DISTINCT game FROM matches ORDER BY game"))
         return f"No finished match is of a game with a cooperative action (played: {games})."
     return "No finished match has a score."
 
 
-def listed_games(data: RunData) -> str:
-    """Return the games in play as text."""
-    rows = data.records("SELECT DISTINCT game FROM matches ORDER BY game")
-    return ", ".join(str(row["game"]) for row in rows)
+Costs = Mapping[tuple[Any, ...], Estimate]
+"""Differences in the measure of costs, by agent and pair of levels."""
+
+
+def trade_offs(
+    gains: Sequence[Estimate], costs: Costs, starts: Mapping[tuple[Any, ...], Estimate], factor: str, base: str,
+    left_out: Collection[str] | None, gain: Measure, cost: Measure,
+) -> list[str]:  # fmt: skip
+    """A sentence for each agent: the levels that surely raise its gain, each with its cost, or else the best level."""
+
+    def level(e: Estimate) -> str:
+        return str(e.key[factor]).removesuffix(f" - {base}")
+
+    def cost_of(e: Estimate) -> str:
+        difference = costs.get((e.key["agent"], e.key[factor]))
+        sign = "+" if difference and difference.value > 0 else ""
+        return f" ({cost.title.lower()} {sign}{fixed(difference.value)})" if difference else ""
+
+    sentences = []
+    for agent in dict.fromkeys(e.key["agent"] for e in gains):
+        own = [e for e in gains if e.key["agent"] == agent and level(e) not in (left_out or ())]
+        sure = sorted((e for e in own if e.low is not None and e.low > 0), key=lambda e: -e.value)
+        best = max(own, key=lambda e: e.value)
+        start = starts.get((agent,))
+        sentences.append(
+            f"{agent}{f' ({gain.title.lower()} {fixed(start.value)} with {base})' if start else ''}: "
+            + (
+                f"raised by {join_labels(f'{level(e)} by {fixed(e.value)}{cost_of(e)}' for e in sure)}."
+                if sure
+                else f"no level raises it for sure at this size; most does {level(best)}, {best.text()}."
+            )
+        )
+    return sentences

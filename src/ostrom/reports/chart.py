@@ -1,8 +1,9 @@
 """Charts as data: a study file declares the measure, the x axis and the splits.
 
 ``{chart: curve, measure: cooperation, x: history_length, colour: style, facet: game}`` is a curve of estimates.
-A kind of chart is one file in ``ostrom.reports.charts`` (constant ``CHART``) or an entry point of the group
-``ostrom.charts``. What cannot be declared is a panel in Python (``ostrom.reports.panel``).
+A kind of chart is a class in ``ostrom.reports.charts`` (those of estimates share a module, another has its own, with
+the constant ``CHART``) or an entry point of the group ``ostrom.charts``. What cannot be declared is a panel in
+Python (``ostrom.reports.panel``).
 """
 
 import inspect
@@ -70,37 +71,53 @@ class Chart(Panel):
         width: float = WIDE.width,
         font_size: float = WIDE.size,
     ) -> None:
-        if labels is not None and not (
-            isinstance(labels, Mapping) and all(isinstance(v, str) for v in labels.values())
-        ):
-            raise ValueError("labels must map names to texts, for example {alpha: GPT-4o, history_length: memory}")
-        if file is not None and (not isinstance(file, str) or file_name(file, set()) != file):
-            raise ValueError(f"file must be a name of letters, digits, _, . and -, without a folder (found {file!r})")
+        texts = labels is None or (isinstance(labels, Mapping) and all(isinstance(v, str) for v in labels.values()))
+        _refuse(
+            (not texts, "labels must map names to texts, for example {alpha: GPT-4o, history_length: memory}"),
+            (
+                file is not None and (not isinstance(file, str) or file_name(file, set()) != file),
+                f"file must be a name of letters, digits, _, . and -, without a folder (found {file!r})",
+            ),
+            *(
+                (
+                    isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high,
+                    f"{key} must be a number of pixels from {low} to {high} (found {value!r})",
+                )
+                for key, value, low, high in (("width", width, 200, 4000), ("font_size", font_size, 5, 60))
+            ),
+        )
         self.labels = {str(name): text for name, text in (labels or {}).items()}
-        for key, value, low, high in (("width", width, 200, 4000), ("font_size", font_size, 5, 60)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise ValueError(f"{key} must be a number of pixels from {low} to {high} (found {value!r})")
         self.canvas = Canvas(width, font_size)
         self.agents, self.mean_over_agents = agents, mean_over_agents
         self.measure = measures.named(measure)
         self.x, self.y = _columns(x), _columns(y)
         self.colour, self.facet, self.where, self.balance = colour, facet, where, tuple(balance)
         self.contrast, self.trend, self.caption, self.file = contrast, trend, caption, file
-        if bands != "interval" and (bands != "sd" or contrast or trend or not self.draws_spreads):
-            raise ValueError(f"bands must be interval or, for curves and bars of means, sd (found {bands!r})")
         self.bands = bands
-        for key, column in (("colour", colour), ("facet", facet)):
-            if column is not None and not isinstance(column, str):
-                raise ValueError(f"{key} must be one column (found {column!r})")
-        if contrast is not None and trend is not None:
-            raise ValueError("a chart shows differences (contrast) or slopes (trend), not both")
-        if contrast is not None and (not isinstance(contrast, Mapping) or len(contrast) != 1):
-            raise ValueError("contrast must map one factor to two of its levels, for example {style: 'a - b'}")
-        if trend is not None and (not isinstance(trend, Mapping) or not {"over"} <= set(trend) <= {"over", "log"}):
-            raise ValueError("trend must name a column, for example {over: history_length, log: true}")
-        used = self.used
-        if len(set(used)) != len(used):
-            raise ValueError(f"x, y, colour and facet must be different columns (found {', '.join(used)})")
+        _refuse(
+            (
+                bands != "interval" and (bands != "sd" or contrast or trend or not self.draws_spreads),
+                f"bands must be interval or, for curves and bars of means, sd (found {bands!r})",
+            ),
+            *(
+                (column is not None and not isinstance(column, str), f"{key} must be one column (found {column!r})")
+                for key, column in (("colour", colour), ("facet", facet))
+            ),
+            (
+                contrast is not None and trend is not None,
+                "a chart shows differences (contrast) or slopes (trend), not both",
+            ),
+            (
+                contrast is not None and (not isinstance(contrast, Mapping) or len(contrast) != 1),
+                "contrast must map one factor to two of its levels, for example {style: 'a - b'}",
+            ),
+            (
+                trend is not None and (not isinstance(trend, Mapping) or not {"over"} <= {*trend} <= {"over", "log"}),
+                "trend must name a column, for example {over: history_length, log: true}",
+            ),
+        )
+        if len({*self.used}) != len(self.used):
+            raise ValueError(f"x, y, colour and facet must be different columns (found {', '.join(self.used)})")
         self.title = title or self._named()
 
     @property
@@ -168,8 +185,9 @@ class Chart(Panel):
 
     def values(self, data: RunData, measure: Measure | None = None) -> Observations:
         """The values that the chart shows."""
-        agents = agents_in_question(self.agents, self.used, self.compared_columns)
-        return observations(data, measure or self.measure, self.where, agents)
+        return observations(
+            data, measure or self.measure, self.where, agents_in_question(self.agents, self.used, self.compared_columns)
+        )
 
     def estimates(self, data: RunData) -> list[Estimate]:
         """The estimates that the chart shows."""
@@ -179,8 +197,7 @@ class Chart(Panel):
             by = [name for name in by if name != factor]
             return contrast(values, self.measure, factor, pair, by)
         if self.trend is not None:
-            log = self.trend.get("log", False)
-            return trend(values, self.measure, self.trend["over"], by, log=log)
+            return trend(values, self.measure, self.trend["over"], by, log=self.trend.get("log", False))
         return estimate(values, self.measure, by, balance=self.balance)
 
     def split_by_agent(self, data: RunData) -> Self:
@@ -220,12 +237,16 @@ class Chart(Panel):
         if (chart := self.chart(data, cells)) is not None:
             caption = " ".join(filter(None, (self.drawn_as(cells), sample_sizes_text(cells), averages(cells))))
             values = [e.value for e in cells]
-            alt = f"{self.title}: {how_many(len(cells), 'estimate')} from {min(values):.3g} to {max(values):.3g}."
-            figures.append(Figure(name, chart, caption, alt, self.canvas))
+            figures.append(
+                Figure(
+                    name,
+                    chart,
+                    caption,
+                    f"{self.title}: {how_many(len(cells), 'estimate')} from {min(values):.3g} to {max(values):.3g}.",
+                    self.canvas,
+                )
+            )
         sd = self.bands == "sd"
-        rows = [
-            [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method] for e in cells
-        ]
         columns = [
             *by,
             PLURALS.get(cells[0].unit, f"{cells[0].unit}s"),
@@ -235,7 +256,15 @@ class Chart(Panel):
             "high",
             "interval",
         ]
-        table = Table(name, columns, rows, f"{self.title}: 95 % intervals.")
+        table = Table(
+            name,
+            columns,
+            [
+                [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method]
+                for e in cells
+            ],
+            f"{self.title}: 95 % intervals.",
+        )
         return Drawn(figures, [table], [*self.notes(cells), *filter(None, [] if figures else [averages(cells)])])
 
     @abstractmethod
@@ -260,9 +289,11 @@ class Chart(Panel):
 
     def drawn_as(self, cells: Sequence[Estimate]) -> str:
         """Describe in one sentence how value and interval are drawn."""
-        if self.bands == "sd":
-            return "Marks are means, bands and whiskers one standard deviation over matches."
-        return legend_note(cells)
+        return (
+            "Marks are means, bands and whiskers one standard deviation over matches."
+            if self.bands == "sd"
+            else legend_note(cells)
+        )
 
     def notes(self, cells: Sequence[Estimate]) -> list[str]:
         """Return notes for readers: the measure's definition, and notes of the estimates."""
@@ -279,9 +310,11 @@ class Chart(Panel):
                 # A match's value has the levels of all its players: "1 + 2" for the seats of two.
                 levels = join_labels([str(level) for level in dict.fromkeys(row[name] for row in values.rows)])
                 return f"No value of {pretty(self.measure.name)} has {pretty(name)} {wanted} (there are: {levels})."
-        if self.measure.name in ("cooperation", "score"):
-            return why_nothing(data, self.measure.name)
-        return f"No finished match has a value of {pretty(self.measure.name)}."
+        return (
+            why_nothing(data, self.measure.name)
+            if self.measure.name in ("cooperation", "score")
+            else f"No finished match has a value of {pretty(self.measure.name)}."
+        )
 
     def _named(self) -> str:
         what = self.measure.title
@@ -291,6 +324,13 @@ class Chart(Panel):
         elif self.trend is not None:
             what = f"{what}: slope over {pretty(self.trend['over'])}"
         return f"{what} by {join_labels(self.used)}" if self.used else what
+
+
+def _refuse(*conditions: tuple[Any, str]) -> None:
+    """Raise ValueError with the text of the first condition that applies."""
+    for applies, why in conditions:
+        if applies:
+            raise ValueError(why)
 
 
 def _columns(columns: Columns) -> tuple[str, ...]:
@@ -318,7 +358,19 @@ def sample_sizes_text(estimates: Sequence[Estimate]) -> str:
     return f"{many} {unit} each.{tail}"
 
 
-charts: Registry[Panel] = Registry("chart", "ostrom.reports.charts", "CHART", "ostrom.charts", folder="charts")
+OF_ESTIMATES = {
+    "bars": "Bars", "curve": "Curve", "dots": "Dots", "heat": "Heat", "scatter": "Scatter", "table": "EstimateTable",
+}  # fmt: skip
+"""The kinds of charts that share the module ``_of_estimates``, with their classes."""
+
+charts: Registry[Panel] = Registry(
+    "chart",
+    "ostrom.reports.charts",
+    "CHART",
+    "ostrom.charts",
+    folder="charts",
+    table={name: f"ostrom.reports.charts._of_estimates:{kind}" for name, kind in OF_ESTIMATES.items()},
+)
 
 
 def is_chart(spec: Spec) -> bool:
@@ -344,6 +396,9 @@ def chart_spec(spec: Spec) -> dict[str, Any]:
 
 def chart_parameters(part: Any) -> dict[str, inspect.Parameter]:
     """Return the parameters of a kind of chart, with those that every chart has."""
-    every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
-    parameters = [p for of in every for p in inspect.signature(of).parameters.values()]
-    return {p.name: p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+    return {
+        p.name: p
+        for of in ((Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,))
+        for p in inspect.signature(of).parameters.values()
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    }

@@ -36,7 +36,7 @@ from ostrom.ground.registry import Registry, own_holders, package_folder, parse_
 from ostrom.ground.yaml import read_yaml
 from ostrom.reports.cells import agents, drawn_values, legend_note, levels, varied
 from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, sample_sizes_text
-from ostrom.reports.drawing import KINDS, Row
+from ostrom.reports.drawing import JOINING, KINDS, Row
 from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
@@ -70,9 +70,11 @@ PAGE = Environment(undefined=StrictUndefined, autoescape=True)
 
 def values_at(row: Any, columns: Sequence[str]) -> tuple[Any, ...]:
     """The values of an estimate (in its key) or of a row in some columns."""
-    if isinstance(row, Estimate):
-        return tuple(row.key[name] for name in columns)
-    return tuple(getattr(row, name) for name in columns)
+    return (
+        tuple(row.key[name] for name in columns)
+        if isinstance(row, Estimate)
+        else tuple(getattr(row, name) for name in columns)
+    )
 
 
 def ordered(rows: Iterable[Any], **columns: Sequence[Any]) -> list[Any]:
@@ -162,11 +164,7 @@ class Column:
     def cells(self, scope: Scope) -> list[Any]:
         """The cells of the column in the row of a scope."""
         value = self.value(scope)
-        if self.spread:
-            return list(value)
-        if len(self.heads) == 1:
-            return [value]
-        return triple(value)
+        return list(value) if self.spread else [value] if len(self.heads) == 1 else triple(value)
 
 
 class PanelPart:
@@ -179,8 +177,7 @@ class PanelPart:
 
     def scopes(self, scope: Scope) -> list[dict[str, Any]]:
         """A scope for each time that the part is shown; ``part`` is the value of ``repeat`` that it is shown for."""
-        repeated = [{**scope, "part": value} for value in self.repeated(scope)]
-        return [own for own in repeated if self.wanted(own)]
+        return [own for value in self.repeated(scope) if self.wanted(own := {**scope, "part": value})]
 
     def rows(self, scope: Scope) -> list[dict[str, Any]]:
         """A scope for each row of ``each``, in which ``r`` is the row."""
@@ -221,8 +218,8 @@ class DeclaredFigure(PanelPart):
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         super().__init__(spec)
-        self.kind, self.split = KINDS[spec["kind"]], spec.get("split", False)
-        self.joins = self.kind.joins_label and spec.get("crowd", True)
+        self.paint, self.split = KINDS[spec["kind"]], spec.get("split", False)
+        self.joins = spec["kind"] in JOINING and spec.get("crowd", True)
         self.name, self.caption, self.alt = (text_of(spec[key]) for key in ("name", "caption", "alt"))
         self.texts = {key: text_of(spec[key]) for key in self.TEXTS if key in spec}
         self.values = {key: expression(spec[key]) for key in self.VALUES if key in spec}
@@ -249,12 +246,18 @@ class DeclaredFigure(PanelPart):
     def _row(self, scope: Scope) -> Row:
         row: dict[str, Any] = {key: of(scope) for key, of in self.values.items()}
         value = row.pop("value", None)
-        if isinstance(value, Estimate):
-            row |= drawn_values(value)
-        else:
-            row |= {"mean": value, "low": row.get("low"), "high": row.get("high")}
-        texts: dict[str, Any] = {key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts}
-        return {"series": "", "facet": "", "label": "", **row, **texts}
+        row |= (
+            drawn_values(value)
+            if isinstance(value, Estimate)
+            else {"mean": value, "low": row.get("low"), "high": row.get("high")}
+        )
+        return {
+            "series": "",
+            "facet": "",
+            "label": "",
+            **row,
+            **{key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts},
+        }
 
     def _figure(self, scope: Scope, placed: Sequence[tuple[Any, Row]], series: Sequence[Any], number: int) -> Figure:
         scope = {**scope, "drawn": [r for r, _ in placed]}
@@ -268,12 +271,17 @@ class DeclaredFigure(PanelPart):
             }
             for row in rows
         ]
-        titles = {key: of(scope) for key, of in self.texts.items() if key not in ("label", "facet")}
-        settings = {key: of(scope) for key, of in self.settings.items()}
         tints = {"all types": MAIN} if crowded else tones(scope["data"], None, names)
-        chart = self.kind.draw(rows, list(tints), tints=tints, **titles, **settings)
-        name = self.name(scope) + (f"_{number + 1}" if number else "")
-        return Figure(name, chart, self.caption(scope), self.alt(scope))
+        chart = self.paint(
+            rows,
+            list(tints),
+            tints=tints,
+            **{key: of(scope) for key, of in self.texts.items() if key not in ("label", "facet")},
+            **{key: of(scope) for key, of in self.settings.items()},
+        )
+        return Figure(
+            self.name(scope) + (f"_{number + 1}" if number else ""), chart, self.caption(scope), self.alt(scope)
+        )
 
 
 class Sentence(PanelPart):
@@ -287,11 +295,12 @@ class Sentence(PanelPart):
 
     def made(self, scope: Scope) -> list[str]:
         """The sentences that are not empty."""
-        texts: list[str] = []
-        for own in self.scopes(scope):
-            texts += self.sentences(own)
-            texts += [self.text(row) for row in ([own] if self.single else self.rows(own))]
-        return [sentence for sentence in texts if sentence]
+        return [
+            sentence
+            for own in self.scopes(scope)
+            for sentence in (*self.sentences(own), *map(self.text, [own] if self.single else self.rows(own)))
+            if sentence
+        ]
 
 
 class Fragment(PanelPart):
@@ -303,8 +312,7 @@ class Fragment(PanelPart):
 
     def made(self, scope: Scope) -> list[Markup]:
         """The rendered fragments, one for each row."""
-        rows = [row for own in self.scopes(scope) for row in self.rows(own)]
-        return [Markup(self.page(row)) for row in rows]
+        return [Markup(self.page(row)) for own in self.scopes(scope) for row in self.rows(own)]
 
 
 PARTS: Mapping[str, Callable[[Any], Any]] = {
@@ -389,11 +397,11 @@ def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[
 
 def _chart(spec: Mapping[str, Any], parameters: Scope) -> Panel:
     """The chart that an entry names; ``$x`` in it stands for the parameter x."""
-    own = {key: value for key, value in spec.items() if key not in ("about", "parameters", "needs")}
     return panel_of(
         {
             key: parameters[value[1:]] if isinstance(value, str) and value.startswith("$") else value
-            for key, value in own.items()
+            for key, value in spec.items()
+            if key not in ("about", "parameters", "needs")
         }
     )
 
@@ -431,9 +439,7 @@ class PanelRegistry(Registry[Panel]):
 
     def _loaded(self, name: str) -> Callable[..., Panel]:
         package, slash, _ = self._files.get(name, "").partition("/")
-        if not slash:
-            return super()._loaded(name)
-        return panel_factory(name, package, declared_panels(package))
+        return super()._loaded(name) if not slash else panel_factory(name, package, declared_panels(package))
 
 
 @cache
@@ -477,9 +483,9 @@ panels: Registry[Panel] = PanelRegistry("panel", None, "PANEL", "ostrom.panels",
 
 def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> Panel:
     """A panel from a study file: by its name, or a chart declared as data."""
-    if is_chart(spec):
-        return charts.build(chart_spec(spec), key=key, file=file)
-    return panels.build(spec, key=key, file=file)
+    return (
+        charts.build(chart_spec(spec), key=key, file=file) if is_chart(spec) else panels.build(spec, key=key, file=file)
+    )
 
 
 def panel_name(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> str:

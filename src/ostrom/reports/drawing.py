@@ -1,9 +1,9 @@
 """The kinds of drawings of a declared panel, each from rows with values and places."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ostrom.ground.values import grouped
 from ostrom.reports.marks import bars, curves, dots, scatter, tile_maps
 from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import pretty
@@ -13,14 +13,6 @@ Row = Mapping[str, Any]
 
 Every kind takes ``tints``: a colour for each series, where a declaration does not state its own.
 """
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of drawing, and whether series beyond the colours can move into the labels."""
-
-    draw: Callable[..., Any]
-    joins_label: bool = False
 
 
 def _dots(
@@ -34,11 +26,13 @@ def _dots(
     tints: Mapping[str, str],
 ) -> Any:
     """Dots with whiskers: a block for each facet, a line for each label."""
-    groups = {name: list[Row]() for name in blocks}
-    for row in rows:
-        groups.setdefault(row["facet"], []).append(row)
-    coloured = {name: tone for name, tone in tones.items() if name in series} if tones else tints
-    return dots(groups, axis=axis, series=coloured, domain=domain)
+    groups = {**{name: list[Row]() for name in blocks}, **grouped((row["facet"], row) for row in rows)}
+    return dots(
+        groups,
+        axis=axis,
+        series={name: tone for name, tone in tones.items() if name in series} if tones else tints,
+        domain=domain,
+    )
 
 
 def _curve(
@@ -87,12 +81,13 @@ def _bars(
         parts = list(tones or dict.fromkeys(row["part_of"] for row in rows))
     if tones is None:
         looks = colours(parts, ordered=True) if len(parts) > MOST_COLOURS else PALETTE
-        tones = dict(zip((pretty(part) for part in parts), looks, strict=False))
+        tones = dict(zip(map(pretty, parts), looks, strict=False))
     facets: dict[str, list[Row]] = {}
     for row in rows:
         place = parts.index(row["part_of"])
-        drawn = {"label": row["label"], "part": list(tones)[place], "value": row["mean"], "place": place}
-        facets.setdefault(row["facet"], []).append(drawn)
+        facets.setdefault(row["facet"], []).append(
+            {"label": row["label"], "part": list(tones)[place], "value": row["mean"], "place": place}
+        )
     return bars(facets, x=axis, parts=tones, labels=labels, shares=shares, met=met)
 
 
@@ -101,15 +96,23 @@ def _points(
     tints: Mapping[str, str],
 ) -> Any:  # fmt: skip
     """Draw dots of one share against another; ``facet`` is their shape, if there are several."""
-    drawn = [{"x": row["x"], "y": row["mean"], "series": row["series"], "facet": row["facet"]} for row in rows]
-    tones = {name: tints[name] for name in series}
-    return scatter(drawn, x=x_title, y=axis, series=tones, legend=legend, shapes=shapes)
+    return scatter(
+        [{"x": row["x"], "y": row["mean"], "series": row["series"], "facet": row["facet"]} for row in rows],
+        x=x_title,
+        y=axis,
+        series={name: tints[name] for name in series},
+        legend=legend,
+        shapes=shapes,
+    )
 
 
-KINDS: Mapping[str, Kind] = {
-    "dots": Kind(_dots, joins_label=True),
-    "curve": Kind(_curve),
-    "tiles": Kind(lambda rows, _, *, tints, **how: tile_maps(rows, **how)),  # noqa: ARG005
-    "bars": Kind(_bars),
-    "points": Kind(_points),
+KINDS: Mapping[str, Callable[..., Any]] = {
+    "dots": _dots,
+    "curve": _curve,
+    "tiles": lambda rows, _, *, tints, **how: tile_maps(rows, **how),  # noqa: ARG005
+    "bars": _bars,
+    "points": _points,
 }
+"""The functions that draw, by the kind that a declaration names."""
+JOINING = ("dots",)
+"""The kinds in which series beyond the colours can move into the labels."""

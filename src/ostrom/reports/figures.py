@@ -1,12 +1,20 @@
 """Renders charts: SVG for the page, SVG, PNG and PDF as files beside it, without a browser or a network.
 
-On a page a chart stands twice, drawn for a wide screen and for a phone; the style of the page shows one of them.
+On a page a chart stands twice, drawn for a wide screen and for a phone; the style of the page shows one of them. The
+charts of a large run are drawn in a separate process, while the report computes its next panel: the renderer holds the
+interpreter for as long as it draws, so a thread would gain nothing. The process reads one JSON request a line and
+writes one JSON answer a line.
 """
 
+import base64
 import os
 import re
+import signal
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,7 +25,7 @@ import orjson
 from markupsafe import Markup
 
 from ostrom.ground.errors import OstromError
-from ostrom.ground.terminal import escaped
+from ostrom.ground.terminal import escaped, one_line
 from ostrom.reports.canvas import PHONE, WIDE, Canvas
 from ostrom.reports.theme import INK, LINE, MAIN, PALETTE, QUIET, RULE, colours, config
 
@@ -88,8 +96,7 @@ def render(chart: Any, canvas: Canvas = WIDE) -> tuple[str, bytes]:
 
 def as_pdf(svg: str) -> bytes:
     """Convert a drawing to a PDF page of its size, with searchable text."""
-    pdf: bytes = _converter().svg_to_pdf(svg)
-    return pdf
+    return bytes(_converter().svg_to_pdf(svg))
 
 
 def picture(wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> RenderedChart:
@@ -130,17 +137,17 @@ def with_own_fonts(converter: Any) -> Any:
 
 def other_fonts(folder: Path) -> list[Path]:
     """Return the folder itself if it lacks Liberation Sans, else its largest subfolders that lack it."""
-    if not any(folder.rglob("LiberationSans-*")):
-        return [folder]
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    return [font for path in inside for font in other_fonts(path)]
+    return (
+        [folder]
+        if not any(folder.rglob("LiberationSans-*"))
+        else [font for path in sorted(path for path in folder.iterdir() if path.is_dir()) for font in other_fonts(path)]
+    )
 
 
 @lru_cache(2)
 def _png(svg: str) -> bytes:
     """Render a drawing as PNG."""
-    png: bytes = _converter().svg_to_png(svg, scale=SCALE)
-    return png
+    return bytes(_converter().svg_to_png(svg, scale=SCALE))
 
 
 def both_widths(chart: Any, prefix: str, canvas: Canvas = WIDE) -> Markup:
@@ -175,8 +182,7 @@ def _svg(spec: dict[str, Any]) -> str:
 @lru_cache(6)
 def _drawn(spec: str) -> str:
     """Render a specification; results are cached, since a page often has a chart twice in a row."""
-    svg: str = _converter().vegalite_to_svg(spec)
-    return svg
+    return str(_converter().vegalite_to_svg(spec))
 
 
 def as_json(spec: dict[str, Any]) -> bytes:
@@ -223,3 +229,82 @@ def for_page(svg: str, prefix: str) -> str:
 def _short(place: re.Match[str]) -> str:
     """Round coordinates to a tenth of a pixel."""
     return LONG.sub(lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), place[0])
+
+
+MANY = 50_000
+"""Journal entries from which a second process saves more time than its start takes."""
+
+
+class Renderer(AbstractContextManager["Renderer"]):
+    """Renders charts one after the other: on request, or ``apart`` in a process that ends with the report."""
+
+    def __init__(self, *, apart: bool) -> None:
+        self._thread = ThreadPoolExecutor(1) if apart else None
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def draw(self, wide: dict[str, Any], narrow: dict[str, Any], prefix: str) -> Callable[[], RenderedChart]:
+        """Start drawing; the returned function waits for the picture."""
+        if self._thread is None:
+            return lambda: picture(wide, narrow, prefix)
+        return self._thread.submit(self._ask, as_json({"wide": wide, "narrow": narrow, "prefix": prefix})).result
+
+    def _ask(self, request: bytes) -> RenderedChart:
+        """Send a request to the process and read its answer."""
+        if self._child is None:
+            self._child = subprocess.Popen(
+                [sys.executable, "-c", "from ostrom.reports.figures import main; main()"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+        assert self._child.stdin is not None and self._child.stdout is not None
+        try:
+            self._child.stdin.write(request + b"\n")
+            self._child.stdin.flush()
+            answer = orjson.loads(self._child.stdout.readline())
+        except (OSError, ValueError):
+            raise OstromError("the process that draws the charts ended") from None
+        if "problem" in answer:
+            raise OstromError(answer["problem"])
+        png, pdf = (base64.b64decode(answer[kind]) for kind in BINARY_KINDS)
+        return RenderedChart(answer["svg"], png, pdf, Markup(answer["markup"]))
+
+    def __exit__(self, *_: object) -> None:
+        if self._child is not None:
+            self._child.kill()
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+        if self._child is not None:
+            self._child.communicate()
+
+
+def serve_requests(answer: Callable[[Any], Any]) -> None:
+    """Answer JSON requests, one a line, until the input ends; an error is answered with its ``problem`` in one line."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # output of libraries must not mix with answers
+    for line in sys.stdin.buffer:
+        try:
+            reply = answer(orjson.loads(line))
+        except Exception as error:
+            name = "" if isinstance(error, OstromError) else f"{type(error).__name__}: "
+            reply = {"problem": one_line(f"{name}{error}")[:500]}
+        try:
+            out.write(orjson.dumps(reply, option=orjson.OPT_NON_STR_KEYS, default=str) + b"\n")
+            out.flush()
+        except BrokenPipeError:  # whoever asked was killed
+            os._exit(1)
+
+
+def _rendered(request: dict[str, Any]) -> dict[str, str]:
+    """Render the chart of a request."""
+    drawn = picture(**request)
+    files = {kind: base64.b64encode(getattr(drawn, kind)).decode() for kind in BINARY_KINDS}
+    return {"svg": drawn.svg, "markup": drawn.markup, **files}
+
+
+def main() -> None:
+    """Render charts until the input ends."""
+    # Ctrl-C ends it silently, unless the parent process ignores Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    serve_requests(_rendered)

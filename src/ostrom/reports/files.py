@@ -93,8 +93,7 @@ def _line(values: Iterable[Any]) -> str:
 
 @lru_cache(REPEATED)
 def _cell(text: str) -> str:
-    flat = escaped(" ".join(text.split()))
-    return re.sub(r"([\\|`\[])", r"\\\1", flat).replace("<", "&lt;")
+    return re.sub(r"([\\|`\[])", r"\\\1", escaped(" ".join(text.split()))).replace("<", "&lt;")
 
 
 def file_name(text: str, used: set[str]) -> str:

@@ -39,9 +39,13 @@ def lay_out(data: RunData, block: str | None = None, own: Mapping[str, str] | No
     chosen = block if block in factors else factors[0] if len(factors) > 1 else None
     rest = [name for name in factors if name != chosen]
     coloured = 1 < len(who) <= MOST_COLOURS and bool(rest)
-    distinct = coloured or len(who) == 1 or factors_identify_agents(data)
-    rows = rest if rest and distinct else [*rest, "agent"]
-    return Layout(chosen, tuple(rows), coloured, tuple(who), labels(who, own=own))
+    return Layout(
+        chosen,
+        tuple(rest if rest and (coloured or len(who) == 1 or factors_identify_agents(data)) else [*rest, "agent"]),
+        coloured,
+        tuple(who),
+        labels(who, own=own),
+    )
 
 
 def cell_label(key: Mapping[str, Any], names: Sequence[str], own: Mapping[str, str] | None = None) -> str:
@@ -71,9 +75,7 @@ def tones(data: RunData, column: str | None, names: Mapping[Any, str]) -> dict[s
         order = agents(data)
         if len(order) <= MOST_COLOURS:
             return {label: PALETTE[order.index(name)] for name, label in names.items()}
-    if column == "model" and len(names) <= MOST_COLOURS:
-        return series_colours(list(names.values()))
-    return series_colours(list(names.values()), ordered=True)
+    return series_colours(list(names.values()), ordered=not (column == "model" and len(names) <= MOST_COLOURS))
 
 
 def dot_chart(
@@ -92,8 +94,12 @@ def dot_chart(
             label = JOINT.join(f"{pretty(name)} {value}" for name, value in zip(layout.rows, identity, strict=True))
         named = layout.names[one.key[layout.column]] if layout.coloured else ""
         groups.setdefault(title, []).append({"label": label, "series": named, **drawn_values(one)})
-    series = tones(data, layout.column, layout.names) if layout.coloured else {"": MAIN}
-    return dots(groups, axis=axis, series=series, domain=domain)
+    return dots(
+        groups,
+        axis=axis,
+        series=tones(data, layout.column, layout.names) if layout.coloured else {"": MAIN},
+        domain=domain,
+    )
 
 
 def named(*parts: Any) -> str:

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
-from ostrom.reports.canvas import Canvas, Drawing, Spec, drawing
+from ostrom.reports.canvas import SHARES, Canvas, Drawing, Spec, Ticks, drawing, share_ticks, ticks_for, whole_ticks
 from ostrom.reports.theme import DASHES, GAP, INK, LINE, MAIN, ON_DARK, ON_LIGHT, RULE, SHAPES, colours, shades
 from ostrom.reports.words import is_bare
 
@@ -89,12 +88,36 @@ def _plain(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _drawn_values(rows: Sequence[Row]) -> Iterator[float | None]:
     """Yield all values that an axis must cover."""
     for row in rows:
-        ends = (row.get("bound_low"), row.get("bound_high"))
-        yield from (row["mean"], row["low"], row["high"], *ends, *(row.get("points") or ()))
+        yield from (row["mean"], row["low"], row["high"], row.get("bound_low"), row.get("bound_high"))
+        yield from row.get("points") or ()
 
 
 def _has(rows: Sequence[Row], field: str) -> bool:
     return any(row.get(field) is not None for row in rows)
+
+
+def _upward(ticks: Ticks, title: Any) -> Spec:
+    """Return the settings of a vertical channel: its scale, its ticks and its title."""
+    return {
+        "scale": {"domain": list(ticks.domain), "nice": False},
+        "axis": {"values": list(ticks.values), "format": ticks.format},
+        "title": title,
+    }
+
+
+def _whiskers(side: str, encoding: Spec, scale: Spec, rows: Sequence[Row], **look: Any) -> list[Spec]:
+    """Return layers of bounds (thin, if any row has them) and intervals along a side, ``x`` or ``y``."""
+    return [
+        marks("rule", {**encoding, side: quantity(low, **scale), f"{side}2": {"field": high}},
+              where=f"isValid(datum.{low})", strokeWidth=thick, **look)
+        for low, high, thick in (("bound_low", "bound_high", 0.6), ("low", "high", 1.6))
+        if low == "low" or _has(rows, low)
+    ]  # fmt: skip
+
+
+def _rings(encoding: Spec, rows: Sequence[Row] | None = None, **look: Any) -> Spec:
+    """Return a layer of small rings: single matches."""
+    return marks("point", encoding, rows, **{"size": 30, "strokeWidth": 1.3, "opacity": 0.75, **look})
 
 
 @drawing
@@ -143,32 +166,17 @@ def dots(
         toned = {**shared, "color": tinted("series", series, key)}
         mean = quantity("mean", **scale)
         shaped = {**toned, "x": mean, "shape": tinted("series", shapes, key) if shapes else None}
+        at, singles, across_zero = quantity("at", **scale), _singles(rows), ticks.domain[0] < 0 < ticks.domain[1]
         layers = [
-            marks("rule", {**toned, "x": quantity(low, **scale), "x2": {"field": high}}, where=f"isValid(datum.{low})",
-                  strokeWidth=thick)
-            for low, high, thick in (("bound_low", "bound_high", 0.6), ("low", "high", 1.6))
-            if low == "low" or _has(rows, low)
-        ]  # fmt: skip
-        layers += [
+            *([marks("rule", {"x": at}, [{"at": 0}], color=LINE)] if not domain and across_zero else []),
+            *_whiskers("x", toned, scale, rows),
             marks("point", shaped, where="!datum.few", filled=True, size=44, opacity=1),
             marks("point", {**shared, "x": quantity("mean")}, where="!isValid(datum.low) && !datum.few", filled=True,
                   size=14, color="white"),
+            *([_rings({**toned, "x": at}, singles),
+               marks("tick", {**toned, "x": mean}, where="datum.few", thickness=2.5,
+                     size=min(18, step - 4, max(8, 36 / lanes)))] if singles else []),
         ]  # fmt: skip
-        if singles := _singles(rows):
-            layers += [
-                marks(
-                    "point", {**toned, "x": quantity("at", **scale)}, singles, size=30, strokeWidth=1.3, opacity=0.75
-                ),
-                marks(
-                    "tick",
-                    {**toned, "x": mean},
-                    where="datum.few",
-                    thickness=2.5,
-                    size=min(18, step - 4, max(8, 36 / lanes)),
-                ),
-            ]
-        if not domain and ticks.domain[0] < 0 < ticks.domain[1]:
-            layers.insert(0, marks("rule", {"x": quantity("at", **scale)}, [{"at": 0}], color=LINE))
         head = canvas.title(title, room, bold=True) if title else None
         blocks.append(view(layers, width, step * len(labels), head, _plain(rows)))
     return grid(blocks, columns)
@@ -232,49 +240,41 @@ def curves(
         """Return one panel: bands, lines and points on one y scale."""
         of = [row for row in rows if row["facet"] == facet]
         ticks = common or ticks_for(_drawn_values(of))
-        first, last = place % columns == 0, place + columns >= len(facets)
-        height = _height(width)
-        scale: Spec = {
-            "scale": {"domain": list(ticks.domain), "nice": False},
-            "axis": {"values": list(ticks.values), "format": ticks.format},
-            "title": canvas.title(y + (cut if domain else ""), height) if first else None,
-        }
-        across = {**along, "title": canvas.title(x, width) if last else None}
-        tone = tinted("series", series, key)
+        first, last, height = place % columns == 0, place + columns >= len(facets), _height(width)
+        scale = _upward(ticks, canvas.title(y + (cut if domain else ""), height) if first else None)
+        across, tone = {**along, "title": canvas.title(x, width) if last else None}, tinted("series", series, key)
         shared = {"x": across, "color": tone}
         mean = {**shared, "y": quantity("mean", **scale)}
         span = {**shared, "y": quantity("low", **scale), "y2": {"field": "high"}}
+        bounds = {**shared, "y": quantity("bound_low", **scale), "y2": {"field": "bound_high"}}
         # Dashes and shapes repeat the colours, for grey print and colour-blind readers.
         dash = (_dashes(dashes) if points else tinted("series", dashes, key)) if by_shape else None
-        layers = [marks("line", {**mean, "strokeDash": dash}, where="!isValid(datum.at)")]
-        if any(row["drawn"] == "band" for row in of):
-            # The edges separate two overlapping bands.
-            edged = {**span, "stroke": {**tone, "legend": None}}
-            band: Spec = {"fillOpacity": 0.16, "strokeOpacity": 0.55, "strokeWidth": 0.8}
-            layers.insert(0, marks("area", edged, where="datum.drawn == 'band'", **band))
-        if any(row["drawn"] == "whisker" for row in of):
-            layers.append(marks("rule", span, where="datum.drawn == 'whisker'", strokeWidth=1.6))
-        if points and _has(of, "bound_low"):
-            thin = {**shared, "y": quantity("bound_low", **scale), "y2": {"field": "bound_high"}}
-            layers.append(marks("rule", thin, where="isValid(datum.bound_low)", strokeWidth=0.6))
+        shape = tinted("series", dict(zip(names, SHAPES, strict=False)), key) if points and by_shape else None
         where = "!datum.few && !isValid(datum.at)" if points else "datum.alone"  # a single round has no line
-        if points or any(row["alone"] for row in of):
-            shape = tinted("series", dict(zip(names, SHAPES, strict=False)), key) if points and by_shape else None
-            layers.append(marks("point", {**mean, "shape": shape}, where=where, filled=True, size=46, opacity=1))
         singles = _singles(of) if points else []  # along many rounds single matches would be a blur
-        if singles:
-            ring = {**shared, "y": quantity("at", **scale)}
-            layers.append(marks("point", ring, where="isValid(datum.at)", size=30, strokeWidth=1.3, opacity=0.75))
-            layers.append(marks("tick", mean, where="datum.few && !isValid(datum.at)", orient="horizontal",
-                                thickness=2.5, size=14))  # fmt: skip
-        if target is not None:
-            goal = {"y": quantity("goal", **scale)}
-            layers.insert(0, marks("rule", goal, [{"goal": target}], strokeDash=[4, 3], color=INK))
-        if named:
-            texts = {"x": across, "y": quantity("end", **scale), "text": nominal("series")}
-            layers.append(marks("text", texts, _ends(of, levels, ticks, height, canvas.size), align="left", dx=9,
-                                color=INK))  # fmt: skip
-        return view(layers, width, height, above(canvas, facet, width), [*_plain(of), *singles])
+        ends = _ends(of, levels, ticks, height, canvas.size) if named else []
+        texts = {"x": across, "y": quantity("end", **scale), "text": nominal("series")}
+        layers = [
+            (target is not None, marks("rule", {"y": quantity("goal", **scale)}, [{"goal": target}],
+                                       strokeDash=[4, 3], color=INK)),
+            # The edges separate two overlapping bands.
+            (any(row["drawn"] == "band" for row in of),
+             marks("area", {**span, "stroke": {**tone, "legend": None}}, where="datum.drawn == 'band'",
+                   fillOpacity=0.16, strokeOpacity=0.55, strokeWidth=0.8)),
+            (True, marks("line", {**mean, "strokeDash": dash}, where="!isValid(datum.at)")),
+            (any(row["drawn"] == "whisker" for row in of),
+             marks("rule", span, where="datum.drawn == 'whisker'", strokeWidth=1.6)),
+            (points and _has(of, "bound_low"),
+             marks("rule", bounds, where="isValid(datum.bound_low)", strokeWidth=0.6)),
+            (points or any(row["alone"] for row in of),
+             marks("point", {**mean, "shape": shape}, where=where, filled=True, size=46, opacity=1)),
+            (singles, _rings({**shared, "y": quantity("at", **scale)}, where="isValid(datum.at)")),
+            (singles, marks("tick", mean, where="datum.few && !isValid(datum.at)", orient="horizontal",
+                            thickness=2.5, size=14)),
+            (named, marks("text", texts, ends, align="left", dx=9, color=INK)),
+        ]  # fmt: skip
+        shown = [layer for applies, layer in layers if applies]
+        return view(shown, width, height, above(canvas, facet, width), [*_plain(of), *singles])
 
     return grid([panel(place, facet) for place, facet in enumerate(facets)], columns, align="each")
 
@@ -340,15 +340,16 @@ def _ends(
 
 def _dashes(dashes: Mapping[str, Any]) -> Spec:
     """Return the dashes of lines as conditions: a scale would also dash the legend's shapes."""
-    tests = [{"test": f"datum.series === {json.dumps(key)}", "value": dash} for key, dash in dashes.items()]
-    return {"value": [1, 0], "condition": tests}
+    return {
+        "value": [1, 0],
+        "condition": [{"test": f"datum.series === {json.dumps(key)}", "value": dash} for key, dash in dashes.items()],
+    }
 
 
 @drawing
 def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> Spec:
     """Draw a heat map: one line per label; rows need label, start, end, mean."""
     beside = canvas.row_labels(labels)
-    width = max(60, min(520, canvas.width - beside.width - canvas.size))
     encoding = {
         "x": quantity("start", title=x, scale={"nice": False, "zero": False}, axis={"grid": False}),
         "x2": {"field": "end"},
@@ -356,7 +357,12 @@ def heat(canvas: Canvas, rows: Sequence[Row], *, labels: Sequence[str], x: str, 
         "color": quantity("mean", scale={"domain": [0, 1], "range": shades()},
                         legend=_scale_of_shades(canvas, beside.width, legend, ticks_for([0, 1], 5))),
     }  # fmt: skip
-    return view([marks("rect", encoding)], width, max(15, beside.height) * len(labels), rows=rows)
+    return view(
+        [marks("rect", encoding)],
+        max(60, min(520, canvas.width - beside.width - canvas.size)),
+        max(15, beside.height) * len(labels),
+        rows=rows,
+    )
 
 
 def _scale_of_shades(canvas: Canvas, left: float, title: str, ticks: Ticks, *, percent: bool = False) -> Spec:
@@ -383,33 +389,23 @@ def bars_with_whiskers(
     """Bars from zero, side by side for each series: rows need x, mean, low, high, series, facet."""
     names = list(series)
     ticks = SHARES if shares else ticks_for(_drawn_values(rows), zero=True)
-    least = max(PANEL, 6 * len(levels) * len(names))
-    columns, width = _panel_width(canvas, facets, ticks, least=least)
+    columns, width = _panel_width(canvas, facets, ticks, least=max(PANEL, 6 * len(levels) * len(names)))
     fit = {"labelOverlap": True} if all(map(is_bare, levels)) else canvas.below(levels, width)
     key = canvas.legend(names, 60, title=None) if len(names) > 1 else None
     panels = []
     for place, facet in enumerate(facets):
         of, height = [row for row in rows if row["facet"] == facet], _height(width)
-        first, last = place % columns == 0, place + columns >= len(facets)
-        scale: Spec = {
-            "scale": {"domain": list(ticks.domain), "nice": False},
-            "axis": {"values": list(ticks.values), "format": ticks.format},
-            "title": canvas.title(y, height) if first else None,
-        }
+        scale = _upward(ticks, canvas.title(y, height) if place % columns == 0 else None)
+        title = canvas.title(x, width) if place + columns >= len(facets) else None
         shared = {
-            "x": nominal("x", sort=list(levels), title=canvas.title(x, width) if last else None,
-                      axis={"grid": False, **fit}),
+            "x": nominal("x", sort=list(levels), title=title, axis={"grid": False, **fit}),
             "xOffset": nominal("series", sort=names) if len(names) > 1 else None,
-        }  # fmt: skip
-        layers = [marks("bar", {**shared, "y": quantity("mean", **scale), "color": tinted("series", series, key)})]
-        layers += [
-            marks("rule", {**shared, "y": quantity(low, **scale), "y2": {"field": high}}, where=f"isValid(datum.{low})",
-                  strokeWidth=thick, color=INK)
-            for low, high, thick in (("bound_low", "bound_high", 0.6), ("low", "high", 1.6))
-            if low == "low" or _has(of, low)
-        ]  # fmt: skip
-        rings = {**shared, "y": quantity("at", **scale)}
-        layers.append(marks("point", rings, _singles(of), size=30, strokeWidth=1.3, color=INK, opacity=0.75))
+        }
+        layers = [
+            marks("bar", {**shared, "y": quantity("mean", **scale), "color": tinted("series", series, key)}),
+            *_whiskers("y", shared, scale, of, color=INK),
+            _rings({**shared, "y": quantity("at", **scale)}, _singles(of), color=INK),
+        ]
         panels.append(view(layers, width, height, above(canvas, facet, width), _plain(of)))
     return grid(panels, columns, align="each")
 
@@ -485,9 +481,9 @@ def scatter(
 
 def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, str]:
     """Return a colour for each name; a single name has the main colour."""
-    if len(names) < 2:
-        return dict.fromkeys(names, MAIN)
-    return dict(zip(names, colours(names, ordered=ordered), strict=True))
+    return (
+        dict.fromkeys(names, MAIN) if len(names) < 2 else dict(zip(names, colours(names, ordered=ordered), strict=True))
+    )
 
 
 WIDEST_TILE, NARROWEST_TILE = 120, 38
@@ -509,8 +505,7 @@ def tiles(
     beside = canvas.row_labels(dict.fromkeys(label for one in maps for label in one["down"]))
     left = beside.width + (canvas.size + 12 if titles[1] else 0)
     many = max(len(one["across"]) for one in maps)
-    fitting = int((canvas.width + GAP) // (left + GAP + (NARROWEST_TILE + 8) * many))
-    columns = max(1, min(len(maps), fitting, 4))
+    columns = max(1, min(len(maps), int((canvas.width + GAP) // (left + GAP + (NARROWEST_TILE + 8) * many)), 4))
     room = (canvas.width - GAP * (columns - 1)) / columns - left
     tile = max(5, min(WIDEST_TILE, room / many))
     form = ".0%" if percent else f".{digits}f"
@@ -533,8 +528,8 @@ def tiles(
             ink = {"condition": {"test": "datum.dark", "value": ON_DARK}, "value": ON_LIGHT}
             layers.append(marks("text", {**shared, "text": quantity("value", format=form), "color": ink}))
         head = above(canvas, one.get("title") or "", max(width, room))
-        high_row = max(26, beside.height)
-        views.append({**view(layers, width, high_row * len(one["down"]), head, rows), "view": {"fill": RULE}})
+        height = max(26, beside.height) * len(one["down"])
+        views.append({**view(layers, width, height, head, rows), "view": {"fill": RULE}})
     scales = {str(one["domain"]) for one in maps}
     return grid(views, columns, resolve={"scale": {"color": "shared" if len(scales) == 1 else "independent"}})
 

@@ -45,10 +45,9 @@ class RoundCurve:
 
 def counted_acts(data: RunData) -> str:
     """Return the SQL condition for rows of ``rounds`` that count: actions of matches without excluded people."""
-    out = (
+    return ACTS + (
         " AND match NOT IN (SELECT match FROM matches WHERE excluded)" if "excluded" in data.columns("matches") else ""
     )
-    return ACTS + out
 
 
 def last_round(data: RunData) -> int:
@@ -118,26 +117,31 @@ class CooperationOverRounds(Panel):
     def draw(self, data: RunData) -> Drawn:
         """Small multiples with one colour per agent, or per level of the last factor."""
         last = last_round(data)
-        if last == 0:
-            return Drawn(notes=[why_nothing(data)])
-        if last == 1:
-            return Drawn(notes=["Every match has a single round, so there is no course to draw."])
+        if last < 2:
+            return Drawn(
+                notes=["Every match has a single round, so there is no course to draw." if last else why_nothing(data)]
+            )
         width = ceil(last / MOST_BINS)
         by = [*data.factors, "agent"]
         curves, banded = curves_over_rounds(data, by, width)
         colour, facets = self._split(data)
         unit = "round" if width == 1 else f"round (bins of {width})"
-        columns = [*by, "matches", "first_round", "cooperation", "low", "high"]
-        rows = [[*c.key.values(), c.matches, *point] for c in curves for point in c.points]
-        table = Table("cooperation_over_rounds", columns, rows, f"Cooperation by {unit}.", 0)
+        table = Table(
+            "cooperation_over_rounds",
+            [*by, "matches", "first_round", "cooperation", "low", "high"],
+            [[*c.key.values(), c.matches, *point] for c in curves for point in c.points],
+            f"Cooperation by {unit}.",
+            0,
+        )
         named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in curves}
         notes = [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
-        if len(named) > MOST_PANELS:
-            by_factors = factors_identify_agents(data)
-            figure = self._map(curves, data.factors if by_factors else by, width, unit, notes)
-        else:
-            figure = self._curves(data, curves, colour, facets, width, unit)
-        return Drawn([figure], [table], notes)
+        if len(named) <= MOST_PANELS:
+            return Drawn([self._curves(data, curves, colour, facets, width, unit)], [table], notes)
+        return Drawn(
+            [self._map(curves, data.factors if factors_identify_agents(data) else by, width, unit, notes)],
+            [table],
+            notes,
+        )
 
     def _split(self, data: RunData) -> tuple[str, list[str]]:
         """Return the column for colours and the columns for small multiples."""
@@ -175,9 +179,12 @@ class CooperationOverRounds(Panel):
         bands = "bands, where drawn, are 95 % intervals" if any(r["low"] is not None for r in rows) else "no bands"
         n = sorted({c.matches for c in round_curves})
         size = f"{n[0]} to {n[-1]} matches" if len(n) > 1 else how_many(n[0], "match")
-        caption = f"Lines are means over matches, {bands}; n = {size}."
-        alt = f"Curves of cooperation over rounds for {len(round_curves)} combinations of cell and agent."
-        return Figure("cooperation_over_rounds", chart, caption, alt)
+        return Figure(
+            "cooperation_over_rounds",
+            chart,
+            f"Lines are means over matches, {bands}; n = {size}.",
+            f"Curves of cooperation over rounds for {len(round_curves)} combinations of cell and agent.",
+        )
 
     def _map(self, curves: Sequence[RoundCurve], by: list[str], width: int, unit: str, notes: list[str]) -> Figure:
         lines = curves[:MOST_LINES]
@@ -190,6 +197,9 @@ class CooperationOverRounds(Panel):
             for name, c in zip(names, lines, strict=True)
             for start, mean, _, _ in c.points
         ]
-        caption = f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent."
-        alt = f"Map of cooperation over rounds with {len(lines)} lines, dark where cooperation is high."
-        return Figure("cooperation_over_rounds", heat(rows, labels=names, x=unit, legend="cooperation"), caption, alt)
+        return Figure(
+            "cooperation_over_rounds",
+            heat(rows, labels=names, x=unit, legend="cooperation"),
+            f"Share of cooperative actions in each {unit}, mean over matches; one line per cell and agent.",
+            f"Map of cooperation over rounds with {len(lines)} lines, dark where cooperation is high.",
+        )

@@ -42,9 +42,7 @@ def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
         # The lightest tones are invisible as thin lines on a light page. No tone is one of a heat map's,
         # whose tiles keep their colours on a dark page, while lines become lighter there.
         return [_blend(0.405 + 0.365 * i / (len(levels) - 1)) for i in range(len(levels))]
-    if len(levels) > MOST_COLOURS:
-        return [MAIN] * len(levels)
-    return list(PALETTE[: len(levels)])
+    return [MAIN] * len(levels) if len(levels) > MOST_COLOURS else list(PALETTE[: len(levels)])
 
 
 def shades(steps: int = STEPS) -> list[str]:

@@ -76,9 +76,8 @@ def labels(names: Iterable[Any], most: int = LONGEST, own: Mapping[str, str] | N
     >>> labels(["http://127.0.0.1:8000/v1#llama-8b", "openai/gpt-4o"])
     {'http://127.0.0.1:8000/v1#llama-8b': 'llama-8b', 'openai/gpt-4o': 'openai/gpt-4o'}
     """
-    unique = list(dict.fromkeys(names))
     chosen = own or {}
-    short = {name: chosen.get(str(name)) or shortened(written(name), most) for name in unique}
+    short = {name: chosen.get(str(name)) or shortened(written(name), most) for name in list(dict.fromkeys(names))}
     times = Counter(short.values())
     return {name: label if times[label] == 1 else str(name) for name, label in short.items()}
 
@@ -153,11 +152,7 @@ def share(value: float | None) -> str:
     >>> share(0.256), share(None), share(0.0004), share(0.0)
     ('25.6 %', '–', '< 0.1 %', '0.0 %')
     """
-    if value is None:
-        return "–"
-    if 0 < value < 0.001:
-        return "< 0.1 %"
-    return f"{100 * value:.1f} %"
+    return "–" if value is None else "< 0.1 %" if 0 < value < 0.001 else f"{100 * value:.1f} %"
 
 
 def question(study: Mapping[str, Any]) -> tuple[str, str]:

@@ -71,16 +71,18 @@ def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
 
     sides = [_settings(listed) for listed in (left, right)]
     names = list(dict.fromkeys(name for side in sides for columns in side.values() for name in columns))
-    common = [name for name in names if all(name in columns for side in sides for columns in side.values())]
-    shared, confounded = shared_columns(common, list(sides[0].values()), list(sides[1].values()))
+    shared, confounded = shared_columns(
+        [name for name in names if all(name in columns for side in sides for columns in side.values())],
+        list(sides[0].values()),
+        list(sides[1].values()),
+    )
     if confounded or not shared:
         why = f"they also differ in {', '.join(confounded)}" if confounded else "they have no cell in common"
         return RunPairing("none", f"the matches of these runs do not pair: {why}", lambda _: None)
     by_key = grouped((tuple(columns[name] for name in shared), setting) for setting, columns in sides[1].items())
 
     def partner(row: dict[str, Any]) -> int | None:
-        agents = orjson.dumps(row["agents"]).decode()
-        own = sides[0].get((row["cell"], row["game"], row["mechanism"], agents), {})
+        own = sides[0].get((row["cell"], row["game"], row["mechanism"], orjson.dumps(row["agents"]).decode()), {})
         settings = by_key.get(tuple(own[name] for name in shared), []) if own else []
         rows = (
             right.connection.execute(
@@ -130,9 +132,15 @@ def first_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> int |
     >>> first_difference({"strips": ["CCD", "CCC"]}, {"strips": ["CCD", "CDC"]})
     1
     """
-    columns = zip_longest(*(left["strips"] or ()), *(right["strips"] or ()))
     middle = len(left["strips"] or ())
-    return next((at for at, signs in enumerate(columns) if signs[:middle] != signs[middle:]), None)
+    return next(
+        (
+            at
+            for at, signs in enumerate(zip_longest(*(left["strips"] or ()), *(right["strips"] or ())))
+            if signs[:middle] != signs[middle:]
+        ),
+        None,
+    )
 
 
 def aligned(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> Iterator[tuple[Any, Any, bool]]:
@@ -181,26 +189,21 @@ def page(viewer: Viewer, request: Request) -> Response:
     if names[0] == names[1]:
         raise UsageError(f"{names[0]}: is the same run twice")
     only = request.query_params.get("only") == "different"
-    folders = [viewer.shelf.folder(name) for name in names]
+    manifests = [viewer.shelf.folder(name).manifest() for name in names]
     # Always in the same order, so that two pages with a run each cannot deadlock.
     with ExitStack() as stack:
         lists = {name: stack.enter_context(viewer.shelf.match_list(name)) for name in sorted(names)}
         left, right = (lists[name] for name in names)
         progress = left.progress if not left.progress.complete else right.progress
-        pairing = pairing_of(folders[0].manifest(), folders[1].manifest(), (left, right), names)
+        pairing = pairing_of(manifests[0], manifests[1], (left, right), names)
         listed, other = (right, left) if pairing.swapped else (left, right)
         page_pairs, after = pairs(pairing, listed, other, after=request.query_params.get("after"), limit=PAGE)
-    if only:
-        page_pairs = [pair for pair in page_pairs if pair.right is None or pair.differs is not None]
+    shown = [pair for pair in page_pairs if not only or pair.right is None or pair.differs is not None]
     ordered = names[::-1] if pairing.swapped else names
-    context: dict[str, Any] = {
-        "pairing": pairing, "pairs": page_pairs, "after": after,
-        "cells": any(pair.left["levels"] for pair in page_pairs),
-        "listed": ordered[0], "partner": ordered[1],
-    }  # fmt: skip
     return viewer.page(
-        request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.run_header(names[0]), **context,
-        other=names[1], progress=progress, here="beside", only=only,
+        request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.run_header(names[0]), pairing=pairing,
+        pairs=shown, after=after, cells=any(pair.left["levels"] for pair in shown), listed=ordered[0],
+        partner=ordered[1], other=names[1], progress=progress, here="beside", only=only,
         query_values=list(request.query_params.multi_items()),
     )  # fmt: skip
 
@@ -214,8 +217,10 @@ def pair(viewer: Viewer, request: Request) -> Response:
         with viewer.shelf.opened(name) as run:
             sides.append(match_of(run, number))
             journals.append(run.journal.file(number))
-    beside = aligned(sides[0]["steps"], sides[1]["steps"])
-    rows = [{"left": one, "right": two, "differs": differs} for one, two, differs in beside]
+    rows = [
+        {"left": one, "right": two, "differs": differs}
+        for one, two, differs in aligned(sides[0]["steps"], sides[1]["steps"])
+    ]
     first = next((row for row in rows if row["differs"]), None)
     params = request.query_params
     if params.get("step") is not None:
@@ -251,8 +256,9 @@ def _place(sides: list[dict[str, Any]], step: str | None, player: str | None) ->
 def _first_place(row: dict[str, Any]) -> tuple[int, int]:
     """Return the step and the first player whose answers differ."""
     left, right = answers_of(row["left"]), answers_of(row["right"])
-    step = row["left"] or row["right"]
-    return int(step["step"]), next(p for p in sorted(left | right) if left.get(p) != right.get(p))
+    return int((row["left"] or row["right"])["step"]), next(
+        p for p in sorted(left | right) if left.get(p) != right.get(p)
+    )
 
 
 def _prompts(side_tries: list[list[CallTry]]) -> list[list[tuple[str, list[tuple[str, bool]]]]]:

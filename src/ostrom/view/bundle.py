@@ -50,13 +50,11 @@ class WordShards:
 
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(path)
-        self.connection.execute("PRAGMA journal_mode=OFF")
-        self.connection.execute("PRAGMA synchronous=OFF")
-        self.connection.execute(
-            "CREATE VIRTUAL TABLE words USING fts5 "
-            "(text, content='', columnsize=0, detail=none, tokenize='unicode61 remove_diacritics 2')"
+        self.connection.executescript(
+            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; CREATE VIRTUAL TABLE words USING fts5 "
+            "(text, content='', columnsize=0, detail=none, tokenize='unicode61 remove_diacritics 2'); "
+            "CREATE VIRTUAL TABLE listed USING fts5vocab (words, instance);"
         )
-        self.connection.execute("CREATE VIRTUAL TABLE listed USING fts5vocab (words, instance)")
 
     def add(self, call: int, *texts: str | None) -> None:
         """Add the words of one call."""
@@ -88,12 +86,10 @@ class WordShards:
 
     def _words(self) -> Iterator[tuple[str, int, str]]:
         """Yield every word in order with its number of calls and the first calls as differences."""
-        entries = self.connection.execute("SELECT term, doc FROM listed")
-        for word, rows in groupby(entries, key=lambda row: row[0]):
+        for word, rows in groupby(self.connection.execute("SELECT term, doc FROM listed"), key=lambda row: row[0]):
             calls = [call for call, _ in groupby(call for _, call in rows)]
             if len(word) <= LONGEST_WORD:
-                first = calls[:MOST_CALLS]
-                yield word, len(calls), ",".join(str(b - a) for a, b in pairwise([0, *first]))
+                yield word, len(calls), ",".join(str(b - a) for a, b in pairwise([0, *calls[:MOST_CALLS]]))
 
 
 CHUNK = 400_000
@@ -235,8 +231,7 @@ class _Bundle:
             self.progress(done, total)
             first, chunk = self.calls, len(self.chunks)
             self._match(row, shards)
-            fields = self.clean.data({name: row[name] for name in ROW})
-            rows.append({**fields, "chunks": [chunk, len(self.chunks)]})
+            rows.append({**self.clean.data({name: row[name] for name in ROW}), "chunks": [chunk, len(self.chunks)]})
             starts.append([row["match"], row["cell"] or 0, first])
             if len(rows) == TOGETHER:
                 self._put(f"matches/{pages}.js", f"matches{pages}", rows)
@@ -285,8 +280,12 @@ class _Bundle:
         if not any(seated.config.person for seated in unit.players):
             return False
         steps, _, _ = self.run.rows.replayed(unit)
-        decisions = [decision for step in steps for decision in step if unit.players[decision.player].config.person]
-        return not all(isinstance(decision.form, Choice | Mixture) for decision in decisions)
+        return not all(
+            isinstance(decision.form, Choice | Mixture)
+            for step in steps
+            for decision in step
+            if unit.players[decision.player].config.person
+        )
 
     def _call(self, call: dict[str, Any], shards: WordShards) -> dict[str, Any]:
         messages = [[str(m["role"]), self.clean.text(str(m["content"]))] for m in call["messages"]]
@@ -320,7 +319,7 @@ class _Bundle:
 
     def _put(self, path: str, name: str, data: Any) -> None:
         body = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
-        (self.out / path).write_bytes(b"bundle(" + orjson.dumps(name) + b"," + body + b");\n")
+        (self.out / path).write_bytes(b"bundle(%b,%b);\n" % (orjson.dumps(name), body))
 
     def _findings(self) -> dict[str, Any]:
         """Return findings and warnings of the run, and whether its report is beside the page."""
@@ -365,9 +364,16 @@ class _Bundle:
             "per_cell": self.per_cell,
         }  # fmt: skip
         self._put("run.js", "run", facts)
-        public = {k: v for k, v in self.clean.data(study).items() if k != "people"}
-        page = draw("bundle", title=title, facts=facts, study=public, found=self._findings())
-        (self.out / "index.html").write_text(page, encoding="utf-8")
+        (self.out / "index.html").write_text(
+            draw(
+                "bundle",
+                title=title,
+                facts=facts,
+                study={k: v for k, v in self.clean.data(study).items() if k != "people"},
+                found=self._findings(),
+            ),
+            encoding="utf-8",
+        )
         for name in STATIC:
             (self.out / name).write_bytes(files("ostrom.web").joinpath("static", name).read_bytes())
         (self.out / MARK).write_bytes(orjson.dumps({"run": facts["run"], "ostrom": __version__}) + b"\n")

@@ -49,8 +49,9 @@ def piece(raw: bytes, start: int, length: int) -> Excerpt:
     Excerpt(text='a', end=1, length=3)
     """
     decoder = getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(raw, final=start + len(raw) >= length)
-    return Excerpt(text, start + len(raw) - len(decoder.getstate()[0]), length)
+    return Excerpt(
+        decoder.decode(raw, final=start + len(raw) >= length), start + len(raw) - len(decoder.getstate()[0]), length
+    )
 
 
 def _column(name: str) -> str:
@@ -84,17 +85,25 @@ class CallTry:
         """Describe the call's settings, and the source of its reply."""
         params = orjson.loads(self.facts["params"] or "{}")
         options = params.items() if isinstance(params, dict) else ()
-        begun = datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds")
-        told = {"model": self.facts["model"], "version": self.facts["version"], "source": self.facts["source"]}
-        told |= {str(name): value for name, value in options} | {"begun": begun, "call": self.facts["id"]}
-        return {name: value if type(value) is str else orjson.dumps(value).decode() for name, value in told.items()
-                if value is not None}  # fmt: skip
+        settings = {
+            **{name: self.facts[name] for name in ("model", "version", "source")},
+            **{str(name): value for name, value in options},
+            "begun": datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds"),
+            "call": self.facts["id"],
+        }
+        return {
+            name: value if type(value) is str else orjson.dumps(value).decode()
+            for name, value in settings.items()
+            if value is not None
+        }
 
 
 def called_decisions(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:
     """The steps and players of a match for which a model was called."""
-    query = "SELECT DISTINCT step, player FROM calls WHERE unit=?"
-    yield from ((step, player + 1) for step, player in connection.execute(query, (match,)))
+    yield from (
+        (step, player + 1)
+        for step, player in connection.execute("SELECT DISTINCT step, player FROM calls WHERE unit=?", (match,))
+    )
 
 
 def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int) -> list[CallTry]:
@@ -114,8 +123,9 @@ def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int)
         if sent and messages[: len(sent)] == sent:
             tries.append(CallTry(facts, texts, _marked(messages[len(sent) :], None), len(sent)))
         else:
-            last = _last_prompt(connection, match, step, player, facts["part"])
-            tries.append(CallTry(facts, texts, _marked(messages, last)))
+            tries.append(
+                CallTry(facts, texts, _marked(messages, _last_prompt(connection, match, step, player, facts["part"])))
+            )
         sent = messages
     return tries
 
@@ -158,8 +168,10 @@ def _last_prompt(
     connection: sqlite3.Connection, match: int, step: int, player: int, part: str
 ) -> list[list[str]] | None:
     """Return this player's last prompt for the same part of a decision."""
-    query = "SELECT id FROM calls WHERE unit=? AND step<? AND player=? AND part=? ORDER BY step DESC, id LIMIT 1"
-    row = connection.execute(query, (match, step, player - 1, part)).fetchone()
+    row = connection.execute(
+        "SELECT id FROM calls WHERE unit=? AND step<? AND player=? AND part=? ORDER BY step DESC, id LIMIT 1",
+        (match, step, player - 1, part),
+    ).fetchone()
     return None if row is None else prompt_of(connection, row[0])
 
 
@@ -182,8 +194,10 @@ def changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
     >>> list(changes("a b c\\nd\\n", "a x c\\nd\\n"))
     [('a ', False), ('x', True), (' c\\nd\\n', False)]
     """
-    parts = _line_changes(old.splitlines(keepends=True), new.splitlines(keepends=True))
-    for fresh, same in groupby((part for part in parts if part[0]), key=itemgetter(1)):
+    for fresh, same in groupby(
+        (part for part in _line_changes(old.splitlines(keepends=True), new.splitlines(keepends=True)) if part[0]),
+        key=itemgetter(1),
+    ):
         yield "".join(text for text, _ in same), fresh
 
 

@@ -6,13 +6,10 @@ its whole journal and the libraries that read them take more memory than the ser
 
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
@@ -21,11 +18,11 @@ from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.registry import refresh
-from ostrom.ground.terminal import one_line
 from ostrom.reports.answers import headline_measure, tied
 from ostrom.reports.card import card, findings, first_chart, headline, registered_lines, warnings
 from ostrom.reports.cells import levels, levels_met
 from ostrom.reports.chart import averages
+from ostrom.reports.figures import both_widths, serve_requests
 from ostrom.reports.page import page_table
 from ostrom.studies.run import open_run
 
@@ -48,9 +45,11 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
         began = time.monotonic()
         with run_data(run.rows, folder, run.manifest, stale=stale) as data:
             data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
-            behind = run.journal.entries - data.entries
-            exploratory = bool(data.manifest.get("registered"))
-            answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[kind](data, request)}
+            answer = {
+                "behind": max(run.journal.entries - data.entries, 0),
+                "exploratory": bool(data.manifest.get("registered")),
+                **ANSWERS[kind](data, request),
+            }
             if not stale:  # tables are built on demand, so answering is part of the build time
                 _render_times[folder] = (time.monotonic(), time.monotonic() - began)
             return answer
@@ -73,15 +72,10 @@ def first_screen(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def chart(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     """Return the chart of the first screen as SVG for a page."""
-    from ostrom.reports.figures import both_widths
-
     card_chart = first_chart(data)
-    drawn = () if card_chart is None else card_chart.draw(data).figures
+    drawn = () if card_chart is None else card_chart.draw(data).figures[:1]
     return {
-        "figures": [
-            {"svg": _plain(both_widths(f.chart, f"chart{i}")), "alt": f.alt, "caption": f.caption}
-            for i, f in enumerate(drawn[:1])
-        ]
+        "figures": [{"svg": _plain(both_widths(f.chart, "chart0")), "alt": f.alt, "caption": f.caption} for f in drawn]
     }
 
 
@@ -110,10 +104,11 @@ def columns(data: RunData) -> dict[str, list[Any]]:
     available = data.columns("matches")
     if tied(data, "agent", "model"):  # one determines the other
         names.pop("model" if "model" not in data.factors else "agent")
-    column_levels = {name: levels(data, name) for name in names if name in available}
     return {
         name: of
-        for name, of in column_levels.items()
+        for name in names
+        if name in available
+        for of in [levels(data, name)]
         if name in data.factors or (1 < len(of) <= MOST_LEVELS and None not in of)
     }
 
@@ -136,8 +131,9 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
             return {"cells": [], "across": [], "down": [], "factors": [], **_about(measure)}
         where[name] = fitting
     # Who met whom is a table of all players, scripts included.
-    agents = ALL if {"agent", "opponents"} <= {*by} else agents_in_question(None, by)
-    values = observations(data, measure, where or None, agents)
+    values = observations(
+        data, measure, where or None, ALL if {"agent", "opponents"} <= {*by} else agents_in_question(None, by)
+    )
     if "agent" in values.averaged(values.rows, by):
         refuse_mixed_people([data], {row["agent"] for row in values.rows})
     estimates = estimate(values, measure, by)
@@ -152,8 +148,12 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _about(measure: Measure, more: str = "") -> dict[str, Any]:
-    definition = f"{measure.definition} {more}".rstrip()
-    return {"measure": measure.name, "title": measure.title, "scale": measure.scale, "definition": definition}
+    return {
+        "measure": measure.name,
+        "title": measure.title,
+        "scale": measure.scale,
+        "definition": f"{measure.definition} {more}".rstrip(),
+    }
 
 
 ANSWERS: Mapping[str, Callable[[RunData, Mapping[str, Any]], dict[str, Any]]] = {
@@ -166,21 +166,16 @@ ANSWERS: Mapping[str, Callable[[RunData, Mapping[str, Any]], dict[str, Any]]] = 
 def main() -> None:
     """Answer requests until the input ends."""
     os.nice(5)
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output of libraries must not mix with replies
-    for line in sys.stdin.buffer:
-        try:
-            try:
-                reply = answered(orjson.loads(line))
-            except UnknownName:  # a measure or a game was installed after this process began
-                refresh()
-                reply = answered(orjson.loads(line))
-        except OstromError as error:
-            reply = {"problem": one_line(str(error))}
-        except Exception as error:
-            reply = {"problem": one_line(f"{type(error).__name__}: {error}")[:500]}
-        out.write(orjson.dumps(reply, option=orjson.OPT_NON_STR_KEYS, default=str) + b"\n")
-        out.flush()
+    serve_requests(_answered_anew)
+
+
+def _answered_anew(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a request, once more where a measure or a game was installed after this process began."""
+    try:
+        return answered(request)
+    except UnknownName:
+        refresh()
+        return answered(request)
 
 
 if __name__ == "__main__":

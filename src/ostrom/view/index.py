@@ -84,8 +84,9 @@ class RunIndex:
     def progress(self) -> IndexProgress:
         """How many calls this index holds, of how many, and the problem at which its indexer stopped."""
         problem = self._meta.get("problem")
-        query = "SELECT coalesce(sum(calls - before), 0), coalesce(sum(of_calls - before), 0) FROM journals"
-        ((calls, of_calls),) = self._all(query)
+        ((calls, of_calls),) = self._all(
+            "SELECT coalesce(sum(calls - before), 0), coalesce(sum(of_calls - before), 0) FROM journals"
+        )
         return IndexProgress(calls, of_calls, None if problem is None else str(problem), self.entries >= 0)
 
     @property
@@ -104,8 +105,9 @@ class RunIndex:
         """Whether the index was made from this run's journal, or the journals of its shards, and is up to date."""
         entries = 0
         try:
-            indexed = self._all("SELECT calls, seal FROM journals ORDER BY number")
-            for part, cursor in zip(folder.parts, indexed, strict=True):
+            for part, cursor in zip(
+                folder.parts, self._all("SELECT calls, seal FROM journals ORDER BY number"), strict=True
+            ):
                 with closing(connect_read_only(part.journal)) as journal:
                     if not CallCursor(*cursor).look(journal):
                         return False
@@ -128,8 +130,7 @@ class RunIndex:
 
     def counted(self, hits: str, agent: str | None, cell: int | None) -> dict[int, int]:
         """How many calls in the column ``id`` of an SQL query each voice has; of one agent or cell if given."""
-        columns = "calls.voice, count(DISTINCT calls.id)"
-        return dict(self._of(hits, columns, "GROUP BY calls.voice", agent, cell))
+        return dict(self._of(hits, "calls.voice, count(DISTINCT calls.id)", "GROUP BY calls.voice", agent, cell))
 
     def _of(self, hits: str, columns: str, order: str, agent: str | None, cell: int | None) -> list[tuple[Any, ...]]:
         return self._all(
@@ -150,8 +151,7 @@ class RunIndex:
 
 def index_path(folder: Path) -> Path:
     """The path of a run's index in the user's cache folder."""
-    place = blake2b(os.fsencode(folder.resolve()), digest_size=16).hexdigest()
-    return cache_folder("view") / f"{place}.db"
+    return cache_folder("view") / f"{blake2b(os.fsencode(folder.resolve()), digest_size=16).hexdigest()}.db"
 
 
 def forget_gone() -> None:
@@ -170,8 +170,10 @@ def remove(path: Path) -> None:
 
 def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """The name and the SQL of every table in an index, sorted by name."""
-    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-    return [(str(name), str(sql)) for name, sql in connection.execute(query)]
+    return [
+        (str(name), str(sql))
+        for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+    ]
 
 
 def schema_text() -> str:
@@ -232,12 +234,10 @@ class Indexers:
     def path(self, folder: Folder) -> Path:
         """The path of a run's index: in the user's cache folder, or in a temporary one if that is not writable."""
         there = index_path(folder.path)
-        try:
+        with suppress(OSError):
             there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if os.access(there.parent, os.W_OK):
                 return there
-        except OSError:
-            pass
         with self._guard:
             if self._spare is None:
                 self._spare = tempfile.TemporaryDirectory(prefix="ostrom-view-")
@@ -247,18 +247,18 @@ class Indexers:
         """Start the indexer of a run, unless it is running or was started less than ``AGAIN`` seconds ago."""
         where = self.path(folder)
         with self._guard:
-            if folder.path in self._running:
-                return
-            if time.monotonic() - self._begun.get(folder.path, -AGAIN) < AGAIN:
+            if folder.path in self._running or time.monotonic() - self._begun.get(folder.path, -AGAIN) < AGAIN:
                 return
             self._begun[folder.path] = time.monotonic()
             child = subprocess.Popen(
                 [sys.executable, "-m", "ostrom.view.index_writer", str(folder.path), str(where)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )  # fmt: skip
-            ending = threading.Thread(target=self._await, args=(folder.path, child), daemon=True)
-            self._running[folder.path] = child, ending
-            ending.start()
+            self._running[folder.path] = (
+                child,
+                threading.Thread(target=self._await, args=(folder.path, child), daemon=True),
+            )
+            self._running[folder.path][1].start()
 
     def _await(self, path: Path, child: subprocess.Popen[bytes]) -> None:
         """Wait for an indexer to end, so that no defunct process stays; if it failed, keep its last error line."""

@@ -115,11 +115,16 @@ class _Indexer:
         if not cursor.look(journal):
             raise _Stale
         withdrawn = {unit for (unit,) in journal.execute("SELECT unit FROM units WHERE state='withdrawn'")}
-        spoke = journal.execute("SELECT DISTINCT unit FROM calls")
-        hidden = {unit for (unit,) in spoke if unit in withdrawn or unit in self.run.plan.hidden}
+        hidden = {
+            unit
+            for (unit,) in journal.execute("SELECT DISTINCT unit FROM calls")
+            if unit in withdrawn or unit in self.run.plan.hidden
+        }
         earlier_call = "SELECT 1 FROM calls WHERE unit=? AND id <= ? LIMIT 1"
-        news = hidden - set(orjson.loads(hidden_before))
-        if any(journal.execute(earlier_call, (unit, through)).fetchone() for unit in news):
+        if any(
+            journal.execute(earlier_call, (unit, through)).fetchone()
+            for unit in hidden - set(orjson.loads(hidden_before))
+        ):
             raise _Stale  # the words of a match now hidden must not stay in the index
         facts = (number, cursor.before, cursor.through, cursor.last, seal, orjson.dumps(sorted(hidden)).decode())
         with self.connection:
@@ -128,8 +133,9 @@ class _Indexer:
 
     def _indexed(self, number: int, journal: sqlite3.Connection, hidden: set[int]) -> bool:
         """Index the new calls of a journal; False if ``stop`` ended the work before the last of them."""
-        query = "SELECT calls, of_calls FROM journals WHERE number=?"
-        through, last = self.connection.execute(query, (number,)).fetchone()
+        through, last = self.connection.execute(
+            "SELECT calls, of_calls FROM journals WHERE number=?", (number,)
+        ).fetchone()
         speech = Speech(self.run, self.connection, number, journal, hidden)
         while through < last:
             done = None if self.stop() else speech.add(through)
@@ -159,11 +165,11 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
         if new:
             connection.executescript(f"BEGIN;\n{schema_text()}\nCOMMIT;")
             with connection:
-                facts = {
-                    "version": VERSION, "study": identity(run.manifest),
-                    "folder": os.fsencode(run.folder.path.resolve()),
-                }  # fmt: skip
-                connection.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
+                facts = (
+                    ("version", VERSION), ("study", identity(run.manifest)),
+                    ("folder", os.fsencode(run.folder.path.resolve())),
+                )  # fmt: skip
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", facts)
                 connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (MOST_PENDING,))
         if schema_of(connection) != own_schema():
             raise _Stale
@@ -216,8 +222,7 @@ def follow(folder: Path, path: Path | None, stop: Callable[[], bool]) -> None:
     """Bring an index up to date, and again every few seconds while the run is in play (half an hour at the most)."""
     until = time.monotonic() + FOLLOWED
     while not stop():
-        done = update(folder, stop=stop, path=path)
-        if not done or not Folder(folder).being_played or time.monotonic() > until:
+        if not update(folder, stop=stop, path=path) or not Folder(folder).being_played or time.monotonic() > until:
             return
         for _ in range(PAUSE):
             time.sleep(0 if stop() else 1)

@@ -312,8 +312,12 @@ class MatchList:
         """The values that occur in the column state, outcome or kind."""
         if column not in ("state", "outcome", "kind"):
             raise UnknownName("column", column, ["state", "outcome", "kind"])
-        query = f"SELECT DISTINCT {column} FROM matches WHERE {column} IS NOT NULL ORDER BY 1"
-        return [value for (value,) in self.connection.execute(query)]
+        return [
+            value
+            for (value,) in self.connection.execute(
+                f"SELECT DISTINCT {column} FROM matches WHERE {column} IS NOT NULL ORDER BY 1"
+            )
+        ]
 
     def readings(self) -> list[str]:
         """The readings of answers that occur in any match."""
@@ -322,8 +326,7 @@ class MatchList:
     def count(self, filters: MatchFilters | None = None) -> int:
         """How many matches pass the filters."""
         where, values = self._where(filters or MatchFilters())
-        row = self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()
-        return int(row[0])
+        return int(self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()[0])
 
     def matches(
         self,
@@ -343,8 +346,7 @@ class MatchList:
             where, values = f"{where} AND {more}", [*values, *bound]
         way, limit = "DESC" if descending else "ASC", max(1, min(limit, MOST_ROWS))
         order = f"match {way}" if sort == "match" else f"{sort} {way}, match {way}"
-        query = f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {limit + 1}"
-        rows = list(self._rows(query, values))
+        rows = list(self._rows(f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {limit + 1}", values))
         more_rows, rows = len(rows) > limit, rows[:limit]
         place = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
         if self.progress.calls < self.progress.of_calls:  # partial sums are not shown
@@ -370,8 +372,7 @@ class MatchList:
             if column not in NUMBERS:
                 raise UnknownName("column of numbers", column, NUMBERS)
         names = ("cell", "state", "outcome", "kind", "game", "mechanism")
-        player = {column: getattr(filters, name) for name, column in SEATED.items()}
-        wanted = {column: value for column, value in player.items() if value is not None}
+        wanted = {column: value for name, column in SEATED.items() if (value := getattr(filters, name)) is not None}
         fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in wanted)
         cells = ", ".join(map(str, self.cells_with(filters.levels)))
         conditions: list[tuple[bool, str, list[Any]]] = [
@@ -405,9 +406,8 @@ def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
     """The SQL condition for the rows after a place; NULL values come first, or last in descending order."""
     try:
         value, match = orjson.loads(after)
-        if type(match) is not int or not isinstance(value, int | float | str | None):
-            raise ValueError
-        if any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match)):
+        large = any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match))
+        if type(match) is not int or not isinstance(value, int | float | str | None) or large:
             raise ValueError
     except (ValueError, TypeError):  # also what orjson raises
         raise UsageError(f"page {after[:60]!r}: is no place in this list") from None
@@ -447,8 +447,9 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
         players = array([one[0] for one in settled.settled], dtype=int64)[codes]
         return players, settled.numbers[took_place], array(done, dtype=uint32)[codes]
     pairs, places = unique(rows.asked_codes * width + rows.came_codes, return_inverse=True)
-    of_pair = [_sign(unit, rows.asked[pair // width], rows.came[pair % width]) for pair in pairs.tolist()]
-    signs = array(of_pair, dtype=uint32)[places]
+    signs = array(
+        [_sign(unit, rows.asked[pair // width], rows.came[pair % width]) for pair in pairs.tolist()], dtype=uint32
+    )[places]
     players = array([turn[0] for turn in rows.asked], dtype=int64)[rows.asked_codes]
     ends = signs > 0
     players, rounds, signs = players[ends], rows.rounds[ends], signs[ends]
@@ -457,8 +458,7 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
     signs[isin(rounds, rounds[signs == DOT])] = DOT
     if players.max(initial=0) < game.seats:
         moved = set(zip(players.tolist(), rounds.tolist(), strict=True))
-        numbers = unique(rounds).tolist()
-        idle = [(p, n, DOT) for n in numbers for p in range(game.seats) if (p, n) not in moved]
+        idle = [(p, n, DOT) for n in unique(rounds).tolist() for p in range(game.seats) if (p, n) not in moved]
         more = array(idle, dtype=int64).reshape(-1, 3).T
         players, rounds = concatenate([players, more[0]]), concatenate([rounds, more[1]])
         signs, order = concatenate([signs, more[2].astype(uint32)]), argsort(rounds, kind="stable")

@@ -25,7 +25,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
-from ostrom.view.calls import FACTS, TEXTS, CallTry, called_decisions, piece_of, prompt_of, tries_of
+from ostrom.view.calls import FACTS, TEXTS, called_decisions, piece_of, prompt_of, tries_of
 from ostrom.view.render import payment
 from ostrom.view.viewer import Routes, Viewer, parse_integer, run_and_number
 
@@ -79,8 +79,10 @@ def calls_of(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterato
     there = ", ".join(f"{name} IS NOT NULL" for name in TEXTS)
     query = f"SELECT {', '.join(FACTS)}, {there} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
     for row in connection.execute(query, (head["match"], head["step"], head["player"] - 1)).fetchall():
-        facts = {**dict(zip(FACTS, row, strict=False)), "player": head["player"]}
-        yield facts, [name for name, has in zip(TEXTS, row[len(FACTS) :], strict=True) if has]
+        yield (
+            {**dict(zip(FACTS, row, strict=False)), "player": head["player"]},
+            [name for name, has in zip(TEXTS, row[len(FACTS) :], strict=True) if has],
+        )
 
 
 def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
@@ -109,11 +111,9 @@ def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
             yield "<reasoning>\n"
             yield from whole_of(connection, facts["id"], "reasoning")
             yield "\n</reasoning>\n"
-        for name in ("reply", "error"):
-            if name in names:
-                yield from whole_of(connection, facts["id"], name)
-                yield "\n"
-                break
+        if words := [name for name in ("reply", "error") if name in names]:
+            yield from whole_of(connection, facts["id"], words[0])
+            yield "\n"
     for answer in head["answers"]:
         yield f"\n=> {answer['stage'] or answer['kind']}: {answer['said']} ({answer['reading']})\n"
 
@@ -181,9 +181,11 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
 def role_of(unit: Unit, player: int) -> str | None:
     """Return the role of a player; None if all seats have the same role."""
     game = unit.game
-    if unit.kind == "visit" or unit.players[player].observes or len({*game.roles}) == 1:
-        return None
-    return game.roles[(unit.seat + player) % game.seats]
+    return (
+        None
+        if unit.kind == "visit" or unit.players[player].observes or len({*game.roles}) == 1
+        else game.roles[(unit.seat + player) % game.seats]
+    )
 
 
 def facts_of(match: dict[str, Any], number: int | None) -> list[tuple[str, str, Any]]:
@@ -235,8 +237,7 @@ def rounds_of(match: dict[str, Any], chosen: tuple[int, int] | None) -> Iterator
             here, answers = (step["step"], one["player"]), step["players"].get(one["player"])
             act = next((a for a in answers or () if a["cooperative"] is not None), (answers or [None])[0])
             if act is None:
-                silent = ListedMove("o", *here, text("no answer"), None, here == chosen)
-                row.append(None if answers is None else silent)
+                row.append(None if answers is None else ListedMove("o", *here, text("no answer"), None, here == chosen))
                 continue
             style = "o" if act["cooperative"] is None else "c" if act["cooperative"] else "d"
             move, paid = act["action"] or act["said"] or act["kind"], act["payoff"]
@@ -259,26 +260,22 @@ def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict
         "role": match["players"][player - 1]["role"], "facts": facts_of(match, here["round"]),
         "agent": match["players"][player - 1]["agent"],
         "changed": any(kind == "new" for t in tries for m in t.messages for _, kind in m.marks),
-        "groups": sorted(_groups(tries)),
+        "groups": sorted({
+            group for one in tries for name in ("reply", "reasoning") if name in one.texts
+            for _, group in highlighted(one.texts[name].text) if group
+        }),
     }  # fmt: skip
-
-
-def _groups(tries: list[CallTry]) -> set[str]:
-    """Return the word groups that occur in the replies."""
-    texts = [one.texts[name].text for one in tries for name in ("reply", "reasoning") if name in one.texts]
-    return {group for text in texts for _, group in highlighted(text) if group}
 
 
 def commands_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> list[tuple[str, str]]:
     """Return commands to copy, with titles: the transcript, and questions about a decision."""
     place = [str(viewer.shelf.folder(name).path), "--match", str(number)]
     at, player = (None, None) if decision is None else (decision["round"], str(decision["player"]))
-    words = [("Copy command", ["transcript", *place])]
-    if player is not None:
-        words[0][1].extend([*([] if at is None else ["--round", str(at)]), "--player", player])
-    if player is not None and at is not None:
+    round_ = [] if at is None else ["--round", str(at)]
+    words = [("Copy command", ["transcript", *place, *([] if player is None else [*round_, "--player", player])])]
+    if player is not None and round_:
         words += [
-            ("Copy attribution", ["more", "attribute", *place, "--round", str(at), "--seat", player]),
+            ("Copy attribution", ["more", "attribute", *place, *round_, "--seat", player]),
             ("Copy branch", ["more", "branch", *place, "--at", str(at)]),
         ]
     return [(title, shlex.join(["ostrom", *parts])) for title, parts in words]
@@ -298,8 +295,13 @@ def page(viewer: Viewer, request: Request) -> Response:
         "commands": commands_of(viewer, name, number, decision), "total": total, "here": "matches",
         "rounds": list(rounds_of(match, chosen)),
     }  # fmt: skip
-    part = "_decision" if request.headers.get("hx-target") == "decision" else "match"
-    return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.run_header(name), **context)
+    return viewer.page(
+        request,
+        "_decision" if request.headers.get("hx-target") == "decision" else "match",
+        title=f"Match {number} of {name}",
+        **viewer.run_header(name),
+        **context,
+    )
 
 
 def text(viewer: Viewer, request: Request) -> Response:

@@ -123,8 +123,11 @@ def choices_of(listed: MatchList) -> dict[str, list[Any]]:
 
 def factors_of(listed: MatchList) -> dict[str, list[Any]]:
     """Every factor with the levels that occur, in the order of the cells."""
-    factors = grouped(pair for _, cell in sorted(listed.cells().items()) for pair in cell.items())
-    return {name: list(dict.fromkeys(of)) for name, of in factors.items() if len(set(of)) > 1}
+    return {
+        name: list(dict.fromkeys(of))
+        for name, of in grouped(pair for _, cell in sorted(listed.cells().items()) for pair in cell.items()).items()
+        if len(set(of)) > 1
+    }
 
 
 TAB = ("matches", "Matches", "/matches")

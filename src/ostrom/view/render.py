@@ -160,9 +160,7 @@ def money(usd: float | None) -> str:
     >>> money(12.5), money(0.00123), money(0), money(None)
     ('$12.50', '$0.0012', '$0.00', '–')
     """
-    if usd is None:
-        return "–"
-    return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"
+    return "–" if usd is None else f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"
 
 
 def payment(value: float) -> str:

@@ -37,10 +37,7 @@ def runs_page(viewer: Viewer, request: Request) -> Response:
     words = search.lower().split()
     rows = [row for row in rows if all(word in _words(row) for word in words)]
     rows.sort(key=lambda row: row["status"].created, reverse=True)
-    if sort in SORTS:
-        rows.sort(key=SORTS[sort])
-    else:
-        rows.sort(key=lambda row: ORDER.get(row["status"].state, 9))
+    rows.sort(key=SORTS.get(sort, lambda row: ORDER.get(row["status"].state, 9)))
     counts = {state: sum(row["status"].state == state for row in rows) for state in ORDER}
     return viewer.page(
         request, "runs", title="Runs", rows=rows, counts=counts, root=str(viewer.shelf.root), asked=search, sort=sort,
@@ -88,9 +85,12 @@ def events(viewer: Viewer, request: Request) -> Response:
         if watching.version == seen:
             return []
         since, seen = seen, watching.version
-        changed = [name for name, at in list(watching.changed.items()) if at > since and name in watching.statuses]
         part = "_cells" if only is None else "_pulse"
-        return [_message(viewer, name, part) for name in changed if only is None or name == only]
+        return [
+            _message(viewer, name, part)
+            for name, at in list(watching.changed.items())
+            if at > since and name in watching.statuses and only in (None, name)
+        ]
 
     return stream(viewer, news, 0.25)
 
@@ -104,11 +104,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     name = str(request.path_params["run"])
     with viewer.shelf.opened(name) as run:
         study, parent = run.manifest["study"], run.manifest.get("parent") or {}
-        origin = {
-            "kind": parent.get("kind"),
-            "run": parent.get("run"),
-            "here": parent.get("run") in viewer.shelf.names(),
-        }
+        origin = {**dict.fromkeys(("kind", "run")), **parent, "here": parent.get("run") in viewer.shelf.names()}
         return viewer.page(
             request, "run", title=study.get("title") or name, **viewer.run_header(name), study=study, here="run",
             asked=request.url.query, parent=origin,
@@ -131,8 +127,9 @@ async def chart(viewer: Viewer, request: Request) -> Response:
     answer = await _ask(viewer, name, asked="chart")
     if answer is None or "problem" in answer:
         return _waiting(viewer, request, answer, name)
-    figures = [{**figure, "svg": Markup(figure["svg"])} for figure in answer["figures"]]
-    return viewer.page(request, "_chart", figures=figures)
+    return viewer.page(
+        request, "_chart", figures=[{**figure, "svg": Markup(figure["svg"])} for figure in answer["figures"]]
+    )
 
 
 async def heat(viewer: Viewer, request: Request) -> Response:
@@ -187,13 +184,18 @@ def _choice(request: Request, answer: dict[str, Any]) -> dict[str, Any]:
     free = [name for name in names if len(answer["columns"][name]) > 1] or names
     rows = params.get("rows", "") if has_axes else (free[0] if free else "")
     across = params.get("columns", "") if has_axes else (free[1] if len(free) > 1 else "")
-    where = {n: params.get(f"where.{n}", "") for n in names}
-    return {"measure": measure, "rows": rows, "columns": across, "where": where}
+    return {
+        "measure": measure,
+        "rows": rows,
+        "columns": across,
+        "where": {n: params.get(f"where.{n}", "") for n in names},
+    }
 
 
 def _pairs(choice: dict[str, Any]) -> list[tuple[str, str]]:
-    fields = [(name, choice[name]) for name in ("measure", "rows", "columns")]
-    return fields + [(f"where.{name}", level) for name, level in choice["where"].items() if level]
+    return [(name, choice[name]) for name in ("measure", "rows", "columns")] + [
+        (f"where.{name}", level) for name, level in choice["where"].items() if level
+    ]
 
 
 def _table(answer: dict[str, Any], by: list[str], where: dict[str, list[str]]) -> list[dict[str, Any]]:
@@ -243,7 +245,7 @@ async def compute_results(viewer: Viewer) -> None:
     done: set[tuple[str, int]] = set()
     while True:
         statuses = list(viewer.watching.statuses.values()) if viewer.watching.watchers else []
-        due = [one for one in statuses if one.state == FINISHED and not (one.result or one.large or one.counting)]
+        due = (one for one in statuses if one.state == FINISHED and not (one.result or one.large or one.counting))
         missing = next((one for one in due if (one.name, one.bytes) not in done), None)
         if missing is None:
             await asyncio.sleep(1)

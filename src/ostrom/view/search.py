@@ -113,8 +113,7 @@ def search(
     if not wanted:
         return SearchPage([], None)
     voices, hits = index.speakers(), list[SearchHit]()
-    matching = _calls(index, journals, terms, where, agent, cell, after or 0)
-    calls = list(islice(matching, limit + 1))
+    calls = list(islice(_calls(index, journals, terms, where, agent, cell, after or 0), limit + 1))
     place = "SELECT unit, step, player FROM calls WHERE id=?"
     for journal, some in groupby(calls[:limit], lambda pair: holder(pair[0], journals)):
         with reading(journal) as connection:
@@ -123,8 +122,9 @@ def search(
                 row = connection.execute(place, (call,)).fetchone()
                 if row is not None:
                     (match, step, player), (of, name) = row, voices[voice]
-                    parts = list(_excerpts(connection, call, wanted, where, news))
-                    hits.append(SearchHit(call, match, step, player, name, of, parts))
+                    texts = ((kind, text) for kind, text in _texts(connection, call, news) if kind in where)
+                    passages = [(kind, pieces) for kind, text in texts for pieces in excerpts(text, wanted)]
+                    hits.append(SearchHit(call, match, step, player, name, of, passages))
     return SearchPage(hits, calls[limit - 1][0] if len(calls) > limit else None)
 
 
@@ -141,16 +141,18 @@ def counts(
     terms, voices = terms_of(typed), index.speakers()
     by_cell: Counter[int] = Counter()
     by_agent: Counter[str] = Counter()
-    by_where: dict[str, int] = {}
     if all(term.without for term in terms):
         return HitCounts(0, {}, {}, {})
     for voice, n in _counted(index, journals, terms, where, agent, cell).items():
         number, name = voices[voice]
         by_cell[number] += n
         by_agent[name] += n
-    for name in where:
-        by_where[name] = sum(_counted(index, journals, terms, [name], agent, cell).values())
-    return HitCounts(by_cell.total(), dict(by_cell), dict(by_agent), by_where)
+    return HitCounts(
+        by_cell.total(),
+        dict(by_cell),
+        dict(by_agent),
+        {name: sum(_counted(index, journals, terms, [name], agent, cell).values()) for name in where},
+    )
 
 
 def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0) -> str:
@@ -169,8 +171,9 @@ def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0) -> 
 
     wanted = " INTERSECT ".join(holding(term, where) for term in terms if not term.without)
     # A call with all words of an unwanted phrase need not hold the phrase: _says decides that.
-    unwanted = [term for term in terms if term.without and len(term.words) == 1]
-    return wanted + "".join(f" EXCEPT {holding(term, WHERE)}" for term in unwanted)
+    return wanted + "".join(
+        f" EXCEPT {holding(term, WHERE)}" for term in terms if term.without and len(term.words) == 1
+    )
 
 
 def _counted(
@@ -221,15 +224,6 @@ def _says(
 
 
 # -- context -------------------------------------------------------------------------------------------
-
-
-def _excerpts(
-    journal: sqlite3.Connection, call: int, terms: Sequence[SearchTerm], where: Sequence[str], news: NewLines
-) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
-    """The excerpts of a call around the terms, each with its place (prompt, reply or reasoning)."""
-    for name, text in _texts(journal, call, news):
-        if name in where:
-            yield from ((name, pieces) for pieces in excerpts(text, terms))
 
 
 def _texts(journal: sqlite3.Connection, call: int, news: NewLines) -> Iterator[tuple[str, str]]:
@@ -283,8 +277,7 @@ def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tu
                 at += len(piece)
         for start, stop in pieces:
             words = [*words[1 - longest :], (normalised(text[start:stop]), start, stop)][-longest:]
-            tails = ((words[-len(term.words) :], term) for term in terms)
-            first = next((tail[0][1] for tail, term in tails if _fits(tail, term)), None)
+            first = next((words[-len(term.words)][1] for term in terms if _fits(words[-len(term.words) :], term)), None)
             spans += [] if first is None else [(first, stop)]
         if len(spans) >= most:
             break
@@ -308,45 +301,36 @@ def page(viewer: Viewer, request: Request) -> Response:
     folder = viewer.shelf.folder(name)
     params = asked_of(request)
     journals = [part.journal for part in folder.parts]
+    typed, which = params["q"], {name: params[name] for name in WHICH}
+    hits: dict[str, Any] = {"progress": None, "page": None, "counts": None, "cells": {}, "agents": [], "terms": []}
     with viewer.indexers.index(folder) as index:
-        progress = None if index is None else index.progress
-        hits = {} if index is None else found_of(index, journals, params)
-        if (
-            index is not None
-            and params["after"] is None
-            and (params["count"] or index.progress.calls < COUNTED_AT_ONCE)
-        ):
-            hits["counts"] = counts(index, journals, params["q"], **{name: params[name] for name in WHICH})
+        if index is not None:
+            hits |= {
+                "progress": index.progress,
+                "page": search(index, journals, typed, after=params["after"], **which),
+                "cells": index.cells(),
+                "agents": sorted({agent for _, agent in index.speakers().values()}),
+                "terms": [term for term in terms_of(typed) if not term.without],
+            }
+            if params["after"] is None and (params["count"] or index.progress.calls < COUNTED_AT_ONCE):
+                hits["counts"] = counts(index, journals, typed, **which)
     part = "_counts" if request.headers.get("hx-target") == "counts" else "search"
     return viewer.page(
-        request, part, title=f"Search in {name}", **viewer.run_header(name), asked=params, progress=progress,
-        here="search", problem=viewer.indexers.problem(folder), where=WHERE,
-        query_values=list(request.query_params.multi_items()),
-        **{"page": None, "counts": None, "cells": {}, "agents": [], "terms": [], **hits},
+        request, part, title=f"Search in {name}", **viewer.run_header(name), asked=params, here="search",
+        problem=viewer.indexers.problem(folder), where=WHERE, query_values=list(request.query_params.multi_items()),
+        **hits,
     )  # fmt: skip
 
 
 def asked_of(request: Request) -> dict[str, Any]:
     """The query and the filters in the parameters of a request."""
     values = request.query_params
-    where = [one for one in values.getlist("in") if one in WHERE]
     return {
         "q": values.get("q", "")[:MOST_TYPED],
-        "where": where or list(WHERE),
+        "where": [one for one in values.getlist("in") if one in WHERE] or list(WHERE),
         "agent": values.get("agent") or None,
         **{name: parse_integer(text, name) if (text := values.get(name)) else None for name in ("cell", "after")},
         "count": values.get("count") == "1",
-    }
-
-
-def found_of(index: RunIndex, journals: Sequence[Path], params: dict[str, Any]) -> dict[str, Any]:
-    """The hits of a query, as values for the page."""
-    which = {name: params[name] for name in WHICH}
-    return {
-        "page": search(index, journals, params["q"], after=params["after"], **which),
-        "cells": index.cells(),
-        "agents": sorted({agent for _, agent in index.speakers().values()}),
-        "terms": [term for term in terms_of(params["q"]) if not term.without],
     }
 
 

@@ -69,8 +69,8 @@ class RunsFolder:
     def folder(self, name: str) -> Folder:
         """Return the folder of a run; only direct children of the folder of runs have names."""
         path = self.root if self.single and name == self.root.name else self.root / name
-        inside = self.single or path.parent == self.root
-        if not inside or name in ("", ".", "..") or path.name != name or not _is_run(path):
+        outside = not self.single and path.parent != self.root
+        if outside or name in ("", ".", "..") or path.name != name or not _is_run(path):
             raise UsageError(f"{name[:200]}: there is no such run")
         return Folder(path)
 
@@ -100,8 +100,7 @@ class RunsFolder:
             while not complete and not self._closing:
                 began = time.monotonic()
                 with self._open_entry(name) as entry:  # slow for many shards
-                    seconds = max(SLICE, time.monotonic() - began)
-                    complete = entry.matches is None or entry.matches.update(seconds)
+                    complete = entry.matches is None or entry.matches.update(max(SLICE, time.monotonic() - began))
                 time.sleep(SLICE / 10)
         with self._guard:
             self._filling.pop(name, None)

@@ -149,8 +149,7 @@ class StatusPoller:
             study, budget, planned = run.manifest["study"], run.plan.budget, run.plan.planned
             # In a run with people most numbers have no unit, and the number of decisions is not known beforehand.
             last = len(run.plan) if run.plan.counts == "match" else 0
-            step = max(1, last // SAMPLE)
-            sample = [run.plan.unit(i) for i in range(0, last, step)]
+            sample = map(run.plan.unit, range(0, last, max(1, last // SAMPLE)))
             most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
             return RunStatus(
                 self.folder.path.name, study=str(study.get("name") or ""), title=str(study.get("title") or ""),
@@ -165,8 +164,10 @@ class StatusPoller:
     def _counted_now(self, journals: list[Path], playing: bool) -> RunStatus:
         before, now = self.status, time.monotonic()
         at, ended, came, entries, decisions, more = self._counted, Counter[str](), 0, 0, 0, False
-        names = ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
-        totals: dict[str, Any] = {name: getattr(before, name) if self._cursors else 0 for name in names}
+        totals: dict[str, Any] = {
+            name: getattr(before, name) if self._cursors else 0
+            for name in ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
+        }
         due = now - at[0] > SHARE * at[1]
         for journal in journals:
             with closing(connect_read_only(journal)) as connection:
@@ -240,8 +241,9 @@ def _seen(path: Path) -> tuple[int, int]:
 
 def _decisions(connection: sqlite3.Connection) -> int:
     """The number of answered decisions; a match that was played as arrays has two in every round."""
-    query = "SELECT (SELECT count(*) FROM answers WHERE part=''), (SELECT coalesce(sum(rounds), 0) FROM plays)"
-    answered, rounds = connection.execute(query).fetchone()
+    answered, rounds = connection.execute(
+        "SELECT (SELECT count(*) FROM answers WHERE part=''), (SELECT coalesce(sum(rounds), 0) FROM plays)"
+    ).fetchone()
     return int(answered + 2 * rounds)
 
 
@@ -261,9 +263,8 @@ def in_flight(calls: Iterable[tuple[float, float | None]], now: float | None) ->
     busy = [0.0] * POINTS
     for first, last in spans:
         low, high = max(first, start), min(last, end)
-        if low >= high:
-            continue
-        for i in range(int((low - start) / step), min(int((high - start) / step), POINTS - 1) + 1):
+        places = range(int((low - start) / step), min(int((high - start) / step), POINTS - 1) + 1)
+        for i in places if low < high else ():
             busy[i] += max(0.0, min(high, start + step * (i + 1)) - max(low, start + step * i))
     return tuple(round(seconds / step, 2) for seconds in busy)
 
@@ -306,9 +307,8 @@ class Watching:
 
     def status(self, name: str) -> RunStatus:
         """The last known status of a run; a run that failed its integrity check is damaged."""
-        found = self.statuses.get(name) or RunStatus(name)
-        check = self.check(name)
-        return found if check.line is None else replace(found, state=DAMAGED, line=check.line)
+        status, check = self.statuses.get(name) or RunStatus(name), self.check(name)
+        return status if check.line is None else replace(status, state=DAMAGED, line=check.line)
 
     def check(self, name: str) -> CheckResult:
         """The result of a run's integrity check."""
@@ -327,22 +327,18 @@ class Watching:
             counting = any(status.counting for status in self.statuses.values())
             pause = EVERY if self.watchers or counting else IDLE
             self._wake.clear()
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(min(max(pause, 0 if counting else SHARE * took), SLOWEST)):
                     await self._wake.wait()
-            except TimeoutError:
-                pass
 
     def poll(self, names: Iterable[str] | None = None) -> None:
         """Update the status of these runs once; of all runs by default."""
         there = list(self.shelf.names() if names is None else names)
         for name in there:
-            try:
+            with suppress(UsageError):  # raised if it was removed just now
                 gauge = self._gauges.get(name) or self._gauges.setdefault(name, StatusPoller(self.shelf.folder(name)))
                 with gauge.alone:
                     self._take(name, gauge.poll())
-            except UsageError:  # it was removed just now
-                continue
         if names is None:
             for gone in set(self._gauges) - set(there):
                 self._gauges.pop(gone), self.statuses.pop(gone, None), self.checks.pop(gone, None)
@@ -394,9 +390,8 @@ class Watching:
             await child.wait()
             raise
         with suppress(orjson.JSONDecodeError):
-            result = orjson.loads(output)
-            line = result.get("line")
-            return CheckResult("whole" if line is None else "damaged", line, result.get("entries", 0))
+            result = {"line": None, "entries": 0, **orjson.loads(output)}
+            return CheckResult("whole" if result["line"] is None else "damaged", **result)
         return WAITING
 
 

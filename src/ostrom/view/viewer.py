@@ -60,8 +60,7 @@ class FigureProcess:
             task = asyncio.create_task(self._answer(request))
         self._answers[key] = task
         while len(self._answers) > MOST_CACHED:
-            _, old = self._answers.popitem(last=False)
-            old.cancel()
+            self._answers.popitem(last=False)[1].cancel()
         done, _ = await asyncio.wait({task}, timeout=WAIT)
         return task.result() if done else None
 
@@ -75,8 +74,7 @@ class FigureProcess:
                 try:
                     child.stdin.write(orjson.dumps(request) + b"\n")
                     await child.stdin.drain()
-                    line = await child.stdout.readline()
-                    if line:
+                    if line := await child.stdout.readline():
                         self._idle = asyncio.get_running_loop().call_later(IDLE, self._end)
                         answer: Answer = orjson.loads(line)
                         return answer
@@ -150,8 +148,7 @@ class Viewer:
             ("/static/{name}", static, ["GET"]),
         ]
         for module in self._modules:
-            module_routes: Routes = module.ROUTES
-            routes += [(path, self._served(handler), methods) for path, handler, methods in module_routes]
+            routes += [(path, self._served(handler), methods) for path, handler, methods in module.ROUTES]
         return self.gatekeeper.application(routes)
 
     @staticmethod
@@ -161,9 +158,9 @@ class Viewer:
 
     def _served(self, handler: ViewHandler) -> Handler:
         async def serve(request: Request) -> Response:
+            if request.method != "GET":
+                self.login.require(request)
             if not self.login.allowed(request):
-                if request.method != "GET":
-                    raise Refused(403, "Log in first.")
                 return self._ask("", 403)
             try:
                 if inspect.iscoroutinefunction(handler):
@@ -171,8 +168,13 @@ class Viewer:
                 else:
                     response = await asyncio.to_thread(handler, self, request)
             except OstromError as error:
-                code = 404 if isinstance(error, UsageError) else 500
-                return self.page(request, "trouble", code=code, title="Not shown", line=one_line(str(error)))
+                return self.page(
+                    request,
+                    "trouble",
+                    code=404 if isinstance(error, UsageError) else 500,
+                    title="Not shown",
+                    line=one_line(str(error)),
+                )
             assert isinstance(response, Response)
             return response
 
@@ -189,8 +191,7 @@ class Viewer:
 
     def run_header(self, name: str) -> dict[str, Any]:
         """Return the values of the header of a run's pages: its status and integrity check."""
-        folder = self.shelf.folder(name)
-        self.indexers.refresh(folder)
+        self.indexers.refresh(self.shelf.folder(name))
         if name not in self.watching.statuses:
             self.watching.poll([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
@@ -282,8 +283,9 @@ async def serve_view(
         gatekeeper.origins.add(f"http://{authority}".lower())
     address = address_of(listening).rstrip("/")
     viewer = Viewer(shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)"))
-    tasks = (viewer.watching.look_on(), viewer.watching.check_runs(), *viewer.tasks())
-    beside = [asyncio.create_task(task) for task in tasks]
+    beside = [
+        asyncio.create_task(task) for task in (viewer.watching.look_on(), viewer.watching.check_runs(), *viewer.tasks())
+    ]
     ready()
     try:
         await serve([(viewer.app(), listening)], viewer.closing.set, beside)

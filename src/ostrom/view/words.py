@@ -53,9 +53,11 @@ def normalised(word: str) -> str:
     >>> normalised("Überläufer")
     'uberlaufer'
     """
-    if word.isascii():
-        return word.lower()
-    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
+    return (
+        word.lower()
+        if word.isascii()
+        else "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
+    )
 
 
 def indexable(text: str) -> str:
@@ -92,8 +94,10 @@ class NewLines:
         lines = dict.fromkeys(self.text(package, nth).split("\n"))
         before = self._before.pop((unit, player), None)
         if before is None:
-            query = "SELECT prompt, nth FROM calls WHERE unit=? AND player=? AND id<? ORDER BY id DESC LIMIT 1"
-            row = self._journal.execute(query, (unit, player, call)).fetchone()
+            row = self._journal.execute(
+                "SELECT prompt, nth FROM calls WHERE unit=? AND player=? AND id<? ORDER BY id DESC LIMIT 1",
+                (unit, player, call),
+            ).fetchone()
             before = {} if row is None else dict.fromkeys(self.text(*row).split("\n"))
         else:
             self._lines -= len(before)

@@ -107,8 +107,7 @@ class Login:
 
     async def enter(self, request: Request) -> Response:
         """Check the password of a form: a long one on arrival, any other in its turn."""
-        form = await self.gatekeeper.form(request)
-        password = form.get("password", "")[:1000]
+        password = (await self.gatekeeper.form(request)).get("password", "")[:1000]
         if self._long is not None and hmac.compare_digest(self._mac(password), self._long):
             return self._logged_in()
         mark = verified(self._returning_key, f"{self.purpose}-known", request.cookies.get(f"{self.cookie}_known", ""))
@@ -123,8 +122,9 @@ class Login:
 
     async def follow(self, request: Request) -> Response:
         """Log in by the one-use link of the terminal, which then prints the next one."""
-        once = request.query_params.get("once", "")
-        if self._hash is None or not hmac.compare_digest(once.encode(), self._once.encode()):
+        if self._hash is None or not hmac.compare_digest(
+            request.query_params.get("once", "").encode(), self._once.encode()
+        ):
             return self._ask("This link was used before. The newest one is in the terminal of the server.", 403)
         self._renew_link()
         return self._logged_in()
@@ -132,11 +132,10 @@ class Login:
     def _logged_in(self) -> Response:
         response = RedirectResponse("/", 303)
         # No wall clock: the key lives as long as this process, and so does its monotonic clock.
-        until = str(int(time.monotonic()) + HOURS * 3600)
         mark = sign(self._returning_key, f"{self.purpose}-known", secrets.token_urlsafe(12))
         for name, value, age in (
             (f"{self.cookie}_known", mark, RETURNING_DAYS * 86400),
-            (self.cookie, sign(self._key, self.purpose, until), None),
+            (self.cookie, sign(self._key, self.purpose, str(int(time.monotonic()) + HOURS * 3600)), None),
         ):
             response.set_cookie(
                 name, value, age, httponly=True, samesite="strict", path="/", secure=self.gatekeeper.secure

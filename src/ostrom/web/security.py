@@ -112,8 +112,7 @@ class Gatekeeper:
 
         async def unknown(request: Request, error: Exception) -> Response:
             async def refuse(_: Request) -> Response:
-                status = error.status_code if isinstance(error, HTTPException) else 404
-                raise Refused(status, "There is no such page.")
+                raise Refused(error.status_code if isinstance(error, HTTPException) else 404, "There is no such page.")
 
             return await self(request, refuse)
 

@@ -34,8 +34,7 @@ async def static(request: Request) -> Response:
     name = str(request.path_params["name"])
     if name not in KINDS:
         raise Refused(404, "There is no such file.")
-    headers = {"cache-control": "public, max-age=300"}
-    return Response(_content(name), media_type=KINDS[name], headers=headers)
+    return Response(_content(name), media_type=KINDS[name], headers={"cache-control": "public, max-age=300"})
 
 
 @lru_cache(maxsize=len(KINDS))
@@ -81,8 +80,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Count the bytes of a request's head; refuse one that is too large."""
-        between = self.cycle is None or self.cycle.response_complete
-        if between:
+        if self.cycle is None or self.cycle.response_complete:
             end = (self._last + data).find(b"\r\n\r\n")  # what follows is the body, which is limited elsewhere
             self._head += len(data) if end < 0 else end
             self._last = data[-3:]

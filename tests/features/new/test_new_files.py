@@ -8,7 +8,7 @@ import pytest
 from tests.cli.in_process import Call, caller
 from tests.replications.packages import install
 
-from ostrom.features.new.files import KINDS
+from ostrom.features.new.command import KINDS
 from ostrom.ground import python_files
 from ostrom.ground.registry import refresh
 from ostrom.testing.server import LoopbackServer

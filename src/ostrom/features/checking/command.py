@@ -37,5 +37,10 @@ def check(
         "followed from prompts to answers"
     )
     skipped = done.unfollowed
-    more = [] if skipped is None else [Remark(f"{folder}: matches with models were not followed: {skipped}")]
-    return Output(asdict(done), [Remark(line), *more])
+    return Output(
+        asdict(done),
+        [
+            Remark(line),
+            *([] if skipped is None else [Remark(f"{folder}: matches with models were not followed: {skipped}")]),
+        ],
+    )

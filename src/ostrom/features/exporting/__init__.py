@@ -1,11 +1,13 @@
 """Runs as files that other tools open: tables, Inspect logs, a dataset folder, oTree's wide table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from ostrom.data.tables import export_rows
 from ostrom.engine.folder import identity
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_atomically
@@ -37,7 +39,7 @@ def record_export(folder: Path, run: Run, written: dict[str, tuple[Path, int]], 
         if name not in gone and {key: entry.get(key) for key in state} != state
     }
     left = {name: entry for name, entry in earlier.items() if name not in gone}
-    write_atomically(path, orjson.dumps({**left, **files}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+    write_atomically(path, orjson.dumps(left | files, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
     return [
         *(f"{folder / name}: is not renewed and holds an earlier state ({entry.get('so_far')})"
           for name, entry in older.items()),
@@ -54,8 +56,11 @@ def _recorded(path: Path) -> dict[str, dict[str, Any]]:
         record = orjson.loads(read_plain(path))
     except (OSError, RunError, orjson.JSONDecodeError):
         return {}
-    named = record if isinstance(record, dict) else {}
-    return {name: entry for name, entry in named.items() if isinstance(entry, dict) and _inside(name)}
+    return {
+        name: entry
+        for name, entry in (record if isinstance(record, dict) else {}).items()
+        if isinstance(entry, dict) and _inside(name)
+    }
 
 
 def _inside(name: str) -> bool:
@@ -66,7 +71,19 @@ def _inside(name: str) -> bool:
 Written = dict[str, tuple[Path, int]]
 """Written parts by name: the file or folder, and its number of rows (samples, participants)."""
 TABLES = ("parquet", "csv", "jsonl")
-FORMATS = (*TABLES, "inspect", "hf", "otree", "shared", "every-eval")
+OTHERS = {
+    "inspect": "inspect_log:write_logs",
+    "hf": "dataset:write_dataset",
+    "otree": "otree:write_wide",
+    "shared": "shared:write_shared",
+    "every-eval": "every_eval:write_records",
+}
+"""The formats that are no tables, each with its module in this package and the function that writes it."""
+FORMATS = (*TABLES, *OTHERS)
+OPTIONS = {
+    "texts": ("hf", "every-eval"), "licence": ("hf",), "visits": ("hf", "otree"), "safe": ("csv", "otree"),
+}  # fmt: skip
+"""The options that not every format has, each with the formats that have it."""
 
 
 def export_run(
@@ -90,19 +107,15 @@ def export_run(
     """
     if format not in FORMATS:
         raise UsageError(f"--format {format!r} (allowed: {', '.join(FORMATS)})")
-    for option, is_set, where in (
-        ("--texts", texts, ("hf", "every-eval")),
-        ("--licence", licence is not None, ("hf",)),
-        ("--visits", visits, ("hf", "otree")),
-        ("--safe", safe, ("csv", "otree")),
-    ):
-        if is_set and format not in where:
-            raise UsageError(f"{option} is for --format {join_words(where)}, not for {format}")
+    options = {"texts": texts, "licence": licence, "visits": visits, "safe": safe}
+    for name, where in OPTIONS.items():
+        if options[name] not in (False, None) and format not in where:
+            raise UsageError(f"--{name} is for --format {join_words(where)}, not for {format}")
     run.journal.begin_snapshot()  # all files show the run at one moment
     folder = Path(out) if out is not None else _own_folder(run) / ("" if format in TABLES else format)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        written = _write(run, format, folder, texts=texts, visits=visits, safe=safe, licence=licence)
+        written = _write(run, format, folder, {k: v for k, v in options.items() if format in OPTIONS[k]})
         for line in record_export(folder, run, written, hidden=format == "inspect"):
             say(line)
     except OSError as error:
@@ -118,29 +131,10 @@ def _own_folder(run: Run) -> Path:
     return folder
 
 
-def _write(
-    run: Run, format: str, folder: Path, *, texts: bool, visits: bool, safe: bool, licence: str | None
-) -> Written:
-    if format == "inspect":
-        from ostrom.features.exporting.inspect_log import write_logs
-
-        return write_logs(run, folder)
-    if format == "hf":
-        from ostrom.features.exporting.dataset import write_dataset
-
-        return write_dataset(run, folder, texts=texts, visits=visits, licence=licence)
-    if format == "every-eval":
-        from ostrom.features.exporting.every_eval import write_records
-
-        return write_records(run, folder, texts=texts)
-    if format == "shared":
-        from ostrom.features.exporting.shared import write_shared
-
-        return write_shared(run, folder)
-    if format == "otree":
-        from ostrom.features.exporting.otree import write_wide
-
-        return write_wide(run, folder, visits=visits, safe=safe)
-    from ostrom.data.tables import export_rows
-
-    return export_rows(run.rows, format, folder, safe=safe)
+def _write(run: Run, format: str, folder: Path, options: Mapping[str, Any]) -> Written:
+    """Write a run with the options that its format has."""
+    if format in TABLES:
+        return export_rows(run.rows, format, folder, **options)
+    module, _, function = OTHERS[format].partition(":")
+    written: Written = getattr(import_module(f"{__name__}.{module}"), function)(run, folder, **options)
+    return written

@@ -50,5 +50,5 @@ def export(
     if far:
         print_stderr(f"{opened.name}: {far}")
     files = {name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()}
-    lines = [f"{name}: {how_many(rows, 'row')} in {path}" for name, (path, rows) in written.items()]
-    return Output({**files, **registered.document}, map(Remark, [*lines, *registered.lines]))
+    lines = (f"{name}: {how_many(rows, 'row')} in {path}" for name, (path, rows) in written.items())
+    return Output(files | registered.document, map(Remark, [*lines, *registered.lines]))

@@ -157,9 +157,11 @@ def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
     """Return calls without texts or, on request, with prompts and replies."""
     if not texts:
         return frame.drop(TEXTS)
-    conversations = (run.journal.prompt(call) or [] for call in frame["id"])
-    prompts = [[{"role": role, "content": text} for role, text in messages] for messages in conversations]
-    return frame.with_columns(import_polars().Series("prompt", [orjson.dumps(one).decode() for one in prompts]))
+    prompts = [
+        orjson.dumps([{"role": role, "content": text} for role, text in run.journal.prompt(call) or []]).decode()
+        for call in frame["id"]
+    ]
+    return frame.with_columns(import_polars().Series("prompt", prompts))
 
 
 def _noted(tables: Iterable[Any], seen: dict[str, type], kinds: Mapping[str, type]) -> Iterator[Any]:
@@ -218,8 +220,10 @@ def _card(
     for name, (_, count) in files.items():
         lines += [f"## {name}", "", f"{ABOUT[name]} {count} rows.", "", "| column | type | meaning |", "|---|---|---|"]
         factors = {factor.name for factor in run.plan.factors}
-        for column, kind in fields[name].items():
-            lines.append(f"| `{_line(column)}` | {kind.__name__} | {_meaning(column, factors)} |")
+        lines += [
+            f"| `{_line(column)}` | {kind.__name__} | {_meaning(column, factors)} |"
+            for column, kind in fields[name].items()
+        ]
         lines.append("")
     lines += [
         "```python",

@@ -35,20 +35,17 @@ def write_records(run: Run, out: Path, *, texts: bool = False) -> dict[str, tupl
     models = models_of(run.manifest)
     if not models:
         raise UsageError(f"{run.folder.path}: no model plays in it, and records are of models")
-    written = {}
     with run_data(run.rows, run.folder.path, run.manifest) as data:
-        for model in models:
-            path, count = _write(run, data, model, out, texts)
-            written[model] = (path, count)
-    return written
+        return {model: _write(run, data, model, out, texts) for model in models}
 
 
 def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple[Path, int]:
     developer, name = developer_and_name(model)
     created = str(run.manifest["created"])
     # The identifier depends only on the run, so importing a record twice changes nothing.
-    seed = hashlib.sha256(f"{model}/{created}/{study_hash(run.manifest)}".encode()).digest()
-    uuid = str(UUID(bytes=seed[:16], version=4))
+    uuid = str(
+        UUID(bytes=hashlib.sha256(f"{model}/{created}/{study_hash(run.manifest)}".encode()).digest()[:16], version=4)
+    )
     evaluation = f"ostrom.{run.plan.name}/{developer}/{name}/{created}/{uuid[:8]}"
     folder = Path("data", _portable(run.plan.name), _portable(developer), _portable(name))
     (out / folder).mkdir(parents=True, exist_ok=True)
@@ -96,13 +93,12 @@ def _result(run: Run, one: Estimate, measure: str, evaluation: str) -> dict[str,
     if not all(map(math.isfinite, bounds)):
         return None
     game = str(one.key["game"])
-    uncertainty: dict[str, Any] = {"num_samples": one.n}
-    if one.sd is not None:
-        uncertainty["standard_deviation"] = one.sd
-    if one.low is not None and one.high is not None:
-        uncertainty["confidence_interval"] = {
-            "lower": one.low, "upper": one.high, "confidence_level": one.level, "method": one.method,
-        }  # fmt: skip
+    interval = {"lower": one.low, "upper": one.high, "confidence_level": one.level, "method": one.method}
+    uncertainty = {
+        "num_samples": one.n,
+        **({} if one.sd is None else {"standard_deviation": one.sd}),
+        **({} if one.low is None or one.high is None else {"confidence_interval": interval}),
+    }
     study, bound = run.plan.study, run.manifest.get("registered")
     registration = {"label": "exploratory", "registration": bound["hash"]} if bound else {}
     return {
@@ -141,8 +137,13 @@ def _lines(
         "WHERE state = 'done' AND unit = 'match' AND model = ? ORDER BY match, player",
         model,
     )
-    query = "SELECT match, player, step, action, answer, reading FROM decisions WHERE model = ? ORDER BY match, step"
-    turns = grouped(((row["match"], row["player"]), row) for row in data.records(query, model))
+    turns = grouped(
+        ((row["match"], row["player"]), row)
+        for row in data.records(
+            "SELECT match, player, step, action, answer, reading FROM decisions WHERE model = ? ORDER BY match, step",
+            model,
+        )
+    )
     written = _texts(run) if texts else {}
     for row in matches:
         game, own = str(row["game"]), turns.get((row["match"], row["player"]), [])
@@ -182,9 +183,10 @@ def _texts(run: Run) -> dict[tuple[int, int, int], tuple[str, str]]:
     texts = {}
     for call in run.rows.calls():
         if call["reply"] is not None and call["error"] is None:
-            messages = run.journal.prompt(call["id"]) or []
-            prompt = "\n\n".join(text for _, text in messages)
-            texts[call["match"], call["player"], call["step"]] = (prompt, str(call["reply"]))
+            texts[call["match"], call["player"], call["step"]] = (
+                "\n\n".join(text for _, text in (run.journal.prompt(call["id"]) or [])),
+                str(call["reply"]),
+            )
     return texts
 
 
@@ -194,8 +196,7 @@ def developer_and_name(model: str) -> tuple[str, str]:
     >>> developer_and_name("openrouter/meta-llama/llama-3"), developer_and_name("http://127.0.0.1:80/v1#m")
     (('meta-llama', 'llama-3'), ('unknown', 'm'))
     """
-    name = model.rpartition("#")[2] if "://" in model else model
-    developer, _, last = name.rpartition("/")
+    developer, _, last = (model.rpartition("#")[2] if "://" in model else model).rpartition("/")
     return developer.rpartition("/")[2] or "unknown", last or "unknown"
 
 

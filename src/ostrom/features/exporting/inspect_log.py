@@ -19,6 +19,7 @@ from ostrom.features.exporting.otree import unasked
 from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.files import draft_of
+from ostrom.ground.values import grouped
 from ostrom.ground.version import __version__
 from ostrom.studies.run import Run
 
@@ -38,13 +39,11 @@ ROUND = ("round", "player", "seat", "agent", "action", "payoff")
 def write_logs(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     """Write one log for every cell that has begun; return each file and its number of samples."""
     cells: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    players: dict[int, list[dict[str, Any]]] = {}
     for unit, _, _ in run.rows.played():
         if unit.kind == "match":
             cell = cell_of(unit)
             cells.setdefault(_dumped(cell), (cell, []))[1].append(unit.index)
-    for row in run.rows.matches():
-        players.setdefault(row["match"], []).append({name: row.get(name) for name in (*MATCH, *PLAYER)})
+    players = grouped((row["match"], {name: row.get(name) for name in (*MATCH, *PLAYER)}) for row in run.rows.matches())
     written = {}
     for number, (cell, matches) in enumerate(cells.values()):
         mark = _mark(run.name, run.manifest["created"], _dumped(cell))
@@ -136,9 +135,8 @@ def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[
         if call["error"] is None:
             place = (call["step"], call["player"])
             about = {"player": call["player"], "agent": who["agent"], "step": call["step"]}
-            fresh = prompt[lengths.get(place, 0) :]
+            messages += [{**message, "metadata": about} for message in prompt[lengths.get(place, 0) :]]
             lengths[place] = len(prompt) + 1
-            messages += [{**message, "metadata": about} for message in fresh]
             messages.append({**event["output"]["choices"][0]["message"], "metadata": about})
             _add(usage.setdefault(call["model"], {}), event["output"]["usage"])
     for number, message in enumerate(messages):
@@ -235,8 +233,12 @@ def _average(name: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
 
 def _mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     value = _average(name, rows)
-    metrics = {} if value is None else {"mean": {"name": "mean", "value": value}}
-    return {"name": name, "scorer": name, "params": {}, "metrics": metrics}
+    return {
+        "name": name,
+        "scorer": name,
+        "params": {},
+        "metrics": {} if value is None else {"mean": {"name": "mean", "value": value}},
+    }
 
 
 def _dumped(cell: Mapping[str, Any]) -> str:

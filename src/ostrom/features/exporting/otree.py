@@ -8,7 +8,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,8 @@ def write_wide(run: Run, out: Path, *, visits: bool = False, safe: bool = False)
     surveys = _surveys(run) if visits else {}
     answered = list(dict.fromkeys(name for row in surveys.values() for name in row))
     apps: Counter[str] = Counter()
-    for app, number in _played(run):
-        apps[app] = max(apps[app], number)
+    for app, acts in chain.from_iterable(_participants(run)):
+        apps[app] = max(apps[app], len(acts))
     header = [
         *(f"participant.{name}" for name in (*PARTICIPANT, *AGENTS, *factors, *answered)),
         *(f"session.{name}" for name in SESSION),
@@ -97,12 +97,6 @@ def _participants(run: Run) -> Iterator[list[tuple[str, list[Row]]]]:
     yield from people.values()
 
 
-def _played(run: Run) -> Iterator[tuple[str, int]]:
-    for apps in _participants(run):
-        for app, acts in apps:
-            yield app, len(acts)
-
-
 def _row(run: Run, number: int, apps: list[tuple[str, list[Row]]], factors: list[str], surveys: dict[str, Row]) -> Row:
     first = apps[0][1][0]
     person = first.get("person")
@@ -156,7 +150,13 @@ def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterato
     people, unit = run.rows.people, run.plan.unit(match)
     for row in run.rows.rounds(match):
         if (row["player"], row["round"]) not in acted:
-            person = {} if people is None else people.of_match(unit, row["player"] - 1)
             action = IDLE if row["action"] is None else row["action"]
-            more = {"kind": "act", "step": -1, "answer": None, "action": action, "missed": False}
-            yield {**row, "person": person.get("person"), **more}
+            yield {
+                **row,
+                "person": ({} if people is None else people.of_match(unit, row["player"] - 1)).get("person"),
+                "kind": "act",
+                "step": -1,
+                "answer": None,
+                "action": action,
+                "missed": False,
+            }

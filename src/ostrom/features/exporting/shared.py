@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 
 def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     """Write the folder of a shared run; return the file and the number of rows of each table."""
-    manifest = dict(run.manifest)
+    manifest = run.manifest
     if manifest.get("shared"):
         raise UsageError(f"{run.folder.path}: is a shared run already (copy its folder)")
     if kind_of(manifest) != "study" or run.plan.study.people is not None:
@@ -49,29 +49,29 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         raise UsageError(f"--out {out}: holds a run (name another folder)")
     rows = run.rows
     types = {**TYPES, **factor_types(rows), **run.plan.round_columns}
-    sources: dict[str, Callable[[], Iterable[Row]]] = {
+    write_atomically(out / MARK, b"Shared by `ostrom export --format shared`: tables without texts.\n")
+    files, tables = {}, {}
+    for name, source in {
         "matches": rows.matches,
         "rounds": rows.rounds,
         "decisions": rows.decisions,
         "calls": rows.calls,
-    }
-    write_atomically(out / MARK, b"Shared by `ostrom export --format shared`: tables without texts.\n")
-    files, tables = {}, {}
-    for name, source in sources.items():
+    }.items():
         path = out / f"{name}.parquet"
         draft = draft_of(path)
         count = write_parquet(draft, ({**without_texts(row), "run": out.name} for row in source()), types)
         draft.replace(path)
         files[name] = (path, count)
         tables[name] = {"rows": count, "digest": content_hash(path.read_bytes())}
-    for part in LEFT:
-        manifest.pop(part, None)
     # A manifest holds no API keys; whatever looks like one in a name or an address is removed as well.
-    clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
+    clean: dict[str, Any] = orjson.loads(
+        redact(orjson.dumps({key: value for key, value in manifest.items() if key not in LEFT}).decode(), ())
+    )
     clean["shared"] = {"of": identity(run.manifest), "tables": tables, "versions": run.journal.versions}
     if manifest.get("registered"):
-        looks = counted_looks(run.folder.path, run.manifest, run.journal.entries)
-        clean["shared"]["looks"] = [asdict(look) for look in looks]
+        clean["shared"]["looks"] = [
+            asdict(look) for look in counted_looks(run.folder.path, run.manifest, run.journal.entries)
+        ]
     if (decided := run.folder.path / DECIDED).exists():
         write_atomically(out / DECIDED, read_plain(decided))
     write_atomically(out / MANIFEST, manifest_bytes(clean))

@@ -99,10 +99,9 @@ def observation_of(
     ``changes`` (key=value) sets it for all. Observers know of the end what players knew, or are ``told`` the number of
     rounds.
     """
-    moves = _moves(run, matches)
     levels: dict[str, dict[str, Any]] = {}
     framings: dict[str, dict[str, Any]] = {}
-    for match, rounds in moves.items():
+    for match, rounds in _moves(run, matches).items():
         unit = run.plan.unit(match)
         seats = unit.game.seats
         if len(unit.players) < seats or any(len(of) != seats for of in rounds.values()):
@@ -122,8 +121,11 @@ def observation_of(
             if watched > seats:
                 raise UsageError(f"--watch {watched}: match {match} has seats 1 to {seats}")
             mechanism["watched"] = watched
-        game = {**game_to_mapping(unit.game), "name": f"{unit.game.name}_seen"}
-        levels[str(match)] = {"game": game, "mechanism": mechanism, "types": types}
+        levels[str(match)] = {
+            "game": {**game_to_mapping(unit.game), "name": f"{unit.game.name}_seen"},
+            "mechanism": mechanism,
+            "types": types,
+        }
         framings[str(match)] = _framing(unit)
     if not levels:
         raise UsageError(f"{run.name}: has no finished match of repeated rounds that could be watched")
@@ -139,8 +141,11 @@ def observation_of(
     }
     changed = [f"{change.partition('=')[0].strip()}." for change in changes]
     for label, of in framings.items():
-        own = {f"agent.framing.{field}": value for field, value in of.items() if field not in same}
-        levels[label] |= {key: value for key, value in own.items() if not f"{key}.".startswith((*changed,))}
+        levels[label] |= {
+            f"agent.framing.{field}": value
+            for field, value in of.items()
+            if field not in same and not f"agent.framing.{field}.".startswith((*changed,))
+        }
     return {
         "name": name or f"{run.name}-observed",
         "title": f"{run.manifest['study'].get('title') or run.name}, observed",
@@ -168,17 +173,20 @@ def with_observers(study: Mapping[str, Any], models: Sequence[str]) -> dict[str,
         label: {**level, "types": {**level["types"], **watching}}
         for label, level in study["vary"]["watched_match"].items()
     }
-    first = next(iter(levels.values()))
-    observed = {"types": first["types"], "observers": list(models), "vary": {"watched_match": levels}}
-    return {**study, "agent": agent, **observed}
+    return {
+        **study,
+        "agent": agent,
+        "types": next(iter(levels.values()))["types"],
+        "observers": list(models),
+        "vary": {"watched_match": levels},
+    }
 
 
 def _agent(run: Run) -> dict[str, Any]:
     """Return the settings of the run's model players without the model; missing settings are those of AGENT."""
-    agent = run.manifest["study"].get("agent") or {}
     settings = {
         key: value
-        for key, value in agent.items()
+        for key, value in (run.manifest["study"].get("agent") or {}).items()
         if key not in (*WAYS, "tree", "persona", "persona_in", "prompts", "system")
     }
     return settings or dict(AGENT)

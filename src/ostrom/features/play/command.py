@@ -25,6 +25,7 @@ def play(
     from ostrom.ground.errors import UsageError
     from ostrom.ground.python_files import allow_typed, bind_code_parts
     from ostrom.ground.validation import validate
+    from ostrom.ground.values import grouped
     from ostrom.studies.run import open_run
     from ostrom.studies.run import play as play_study
     from ostrom.studies.schema import StudyFile
@@ -37,12 +38,12 @@ def play(
         others = others * (seats - 1)
     if len(others) != seats - 1 or seat > seats:
         raise UsageError(f"{game} has {seats} seats: name {seats - 1} others with --against, --seat 1 to {seats}")
+    names = [other if others.count(other) == 1 else f"{other} ({n})" for n, other in enumerate(others, 1)]
     types: dict[str, Any] = {"you": {"person": True, "style": "direct"}}
-    names = []
-    for number, other in enumerate(others, 1):
-        label = other if others.count(other) == 1 else f"{other} ({number})"
-        types[label] = {"model": other, "style": "direct"} if "/" in other else {"strategy": other}
-        names.append(label)
+    types |= {
+        name: {"model": other, "style": "direct"} if "/" in other else {"strategy": other}
+        for name, other in zip(names, others, strict=True)
+    }
     order = [*names[: seat - 1], "you", *names[seat - 1 :]]
     study = validate(
         StudyFile,
@@ -62,13 +63,11 @@ def play(
             rows: list[Row] = list(run.rows.decisions())
             scores: list[Row] = list(run.rows.matches())
             _, outcome, _ = run.rows.replayed(run.plan.unit(0))
-    stages: dict[int, list[str | None]] = {player: [] for player in range(1, seats + 1)}
-    done: dict[tuple[int, int, str | None], list[Any]] = {}
-    for row in rows:
-        player, stage = row["player"], row.get("stage")
-        if stage not in stages[player]:
-            stages[player].append(stage)
-        done.setdefault((row["round"], player, stage), []).append(row["action"])
+    stages: dict[int, list[str | None]] = {
+        player: list(dict.fromkeys(row.get("stage") for row in rows if row["player"] == player))
+        for player in range(1, seats + 1)
+    }
+    done = grouped(((row["round"], row["player"], row.get("stage")), row["action"]) for row in rows)
     heads = ["round"]
     for player, name in enumerate(order, 1):
         several = len(stages[player]) > 1
@@ -83,5 +82,10 @@ def play(
         )]
         for played in (outcome.played if outcome else ())
     ]  # fmt: skip
-    means = TextTable("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])
-    return Output({"decisions": rows, "scores": scores}, [TextTable("The match", heads, table), means])
+    return Output(
+        {"decisions": rows, "scores": scores},
+        [
+            TextTable("The match", heads, table),
+            TextTable("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores]),
+        ],
+    )

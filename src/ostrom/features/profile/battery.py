@@ -70,19 +70,16 @@ class Battery(Declared):
     @model_validator(mode="after")
     def _own_names(self) -> Battery:
         names = [part.name for part in self.parts]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two parts have the name {name!r}")
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two parts have the name {repeated[0]!r}")
         return self
 
 
 def batteries() -> dict[str, Any]:
     """The installed batteries by name."""
-    paths = dict(replication_files("batteries", ".yaml", "battery"))
-    for path in sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda p: p.name):
-        if path.name.endswith(".yaml"):
-            paths[path.name.removesuffix(".yaml")] = path
-    return paths
+    paths = sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda p: p.name)
+    ours = {path.name.removesuffix(".yaml"): path for path in paths if path.name.endswith(".yaml")}
+    return {**replication_files("batteries", ".yaml", "battery"), **ours}
 
 
 def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]:
@@ -227,9 +224,8 @@ def play_battery(
 
 def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[list[ModelFigure], str]:
     """Return the figures of one part or the reason why they are missing, and a note on skipped matches."""
-    skipped = data.records("SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match")
     note = ""
-    if skipped:
+    if skipped := data.records("SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match"):
         reason = next((row["why"] for row in skipped if row["why"]), "no valid answer")
         note = f"{part.title}: {len(skipped)} of {data.planned} matches were skipped and count for nothing ({reason})"
     return [_figure_of(part, figure, data, model, level) for figure in part.figures], note
@@ -245,9 +241,10 @@ def _figure_of(part: BatteryPart, figure: ProfileFigure, data: RunData, model: s
         ]
         groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in estimates]
         if figure.published is not None:
-            grouped = [group for group in groups if group] if figure.published.by else []
-            beside = [*published_beside(figure.published, grouped, figure.for_model(model).levels(data)), *beside]
+            named = [group for group in groups if group] if figure.published.by else []
+            beside = [*published_beside(figure.published, named, figure.for_model(model).levels(data)), *beside]
     except OstromError as error:
         return ModelFigure(part, figure, (), tuple(beside), str(error))
-    lacking = "" if estimates else "no finished match gives this figure"
-    return ModelFigure(part, figure, tuple(estimates), tuple(beside), lacking)
+    return ModelFigure(
+        part, figure, tuple(estimates), tuple(beside), "" if estimates else "no finished match gives this figure"
+    )

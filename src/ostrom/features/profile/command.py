@@ -62,12 +62,16 @@ def profile(
     )  # fmt: skip
     if interrupted:
         return Output(messages=["interrupted; the same command goes on from here"], code=130)
-    about = (
-        "A smoke test: parts are shorter than described, with too few matches to say anything about a model."
-        if preset == "smoke"
-        else ""
+    written = pages.write_pages(
+        folder,
+        chosen,
+        profiles,
+        about=(
+            "A smoke test: parts are shorter than described, with too few matches to say anything about a model."
+            if preset == "smoke"
+            else ""
+        ),
     )
-    written = pages.write_pages(folder, chosen, profiles, about=about)
     compared = None if against is None else pages.differences(profiles)
     beside = {} if compared is None else {"against": against, "differences": compared[0], "control": compared[1]}
     document = {

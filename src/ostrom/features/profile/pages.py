@@ -14,7 +14,7 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link, write_atomically
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
-from ostrom.reports.axes import ticks_for
+from ostrom.reports.canvas import ticks_for
 from ostrom.reports.figures import both_widths, need_extras
 from ostrom.reports.files import as_csv
 from ostrom.reports.marks import dots
@@ -86,9 +86,8 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
 
 def _firsts(profile: ModelProfile) -> list[ModelFigure]:
     """Return the first figure of every part, preferably one without groups."""
-    parts = grouped((entry.part.name, entry) for entry in profile.taken)
-    figures = [[entry for entry in of if entry.estimates] for of in parts.values()]
-    return [min(of, key=lambda entry: len(entry.estimates) > 1) for of in figures if of]
+    parts = grouped((entry.part.name, entry) for entry in profile.taken if entry.estimates)
+    return [min(of, key=lambda entry: len(entry.estimates) > 1) for of in parts.values()]
 
 
 MOST_FIGURES = 6
@@ -140,8 +139,7 @@ def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
     table = Markup('<table class="claims profile"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(
         Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in head), Markup("").join(body)
     )
-    first = next(iter(models.values()))
-    note = f"Differences are to {first}, with the intervals that their words rest on: {verdicts.control}."
+    note = f"Differences are to {head[1]}, with the intervals that their words rest on: {verdicts.control}."
     return Section("side-by-side", "At a glance", [note] if differences else [], html=[table])
 
 
@@ -158,26 +156,29 @@ def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]],
 
     Gives plain rows, and the error control in words. A figure that one of two models lacks is left out.
     """
-    baseline = {
-        (entry.part.name, entry.figure.name, tuple(one.key.items())): one
-        for entry in profiles[0].taken
+    baseline = {_place(entry, one): one for entry in profiles[0].taken for one in entry.estimates}
+    compared = [
+        (profile.model, entry, key_words(one.key) if len(entry.estimates) > 1 else "", difference)
+        for profile in profiles[1:]
+        for entry in profile.taken
         for one in entry.estimates
-    }
-    rows, estimates = list[dict[str, Any]](), list[Estimate]()
-    for profile in profiles[1:]:
-        for entry in profile.taken:
-            for one in entry.estimates:
-                place = (entry.part.name, entry.figure.name, tuple(one.key.items()))
-                difference = _difference(baseline.get(place), one)
-                if difference is not None:
-                    group = key_words(one.key) if len(entry.estimates) > 1 else ""
-                    rows.append({"model": profile.model, "part": place[0], "figure": place[1], "group": group})
-                    estimates.append(difference)
-    verdicts = above(estimates)
-    for row, verdict in zip(rows, verdicts, strict=True):
-        one = verdict.estimate
-        row |= {"difference": one.value, "low": one.low, "high": one.high, "verdict": WORDS[verdict.answer]}
+        if (difference := _difference(baseline.get(_place(entry, one)), one)) is not None
+    ]
+    verdicts = above([difference for *_, difference in compared])
+    rows = [
+        {
+            "model": model, "part": entry.part.name, "figure": entry.figure.name, "group": group,
+            "difference": v.estimate.value, "low": v.estimate.low, "high": v.estimate.high,
+            "verdict": WORDS[v.answer],
+        }
+        for (model, entry, group, _), v in zip(compared, verdicts, strict=True)
+    ]  # fmt: skip
     return rows, verdicts.control
+
+
+def _place(entry: ModelFigure, one: Estimate) -> tuple[Any, ...]:
+    """Return what an estimate has in common with the same one of other models."""
+    return entry.part.name, entry.figure.name, tuple(one.key.items())
 
 
 def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
@@ -201,18 +202,15 @@ def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
 def _word(verdict: Verdict | None, model: str) -> Markup:
     if verdict is None:
         return Markup("<td>–</td>")
-    word = WORDS[verdict.answer]
     return Markup('<td><span class="model">{}: </span><span class="verdict {}">{}</span> {}</td>').format(
-        model, "undecided" if verdict.answer == "undecided" else "", word, verdict.estimate.text().partition(", n =")[0]
-    )
+        model, "undecided" if verdict.answer == "undecided" else "", WORDS[verdict.answer],
+        verdict.estimate.text().partition(", n =")[0],
+    )  # fmt: skip
 
 
 def _warnings(profiles: Sequence[ModelProfile]) -> list[str]:
     """Return the warnings without repetition; a warning shared by several models names none of them."""
-    by_note: dict[str, list[str]] = {}
-    for profile in profiles:
-        for note in profile.notes:
-            by_note.setdefault(note, []).append(labels([profile.model])[profile.model])
+    by_note = grouped((note, labels([one.model])[one.model]) for one in profiles for note in one.notes)
     return [
         f"{note.rstrip('.')}." if len(who) == len(profiles) else f"{', '.join(who)}: {note.rstrip('.')}."
         for note, who in by_note.items()
@@ -239,11 +237,10 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
         tables.setdefault(part.name, []).extend(row[1:] for row in _rows_of(by_model))
     for name, rows in tables.items():
         filled = [i for i in range(len(COLUMNS) - 1) if any(row[i] not in (None, "") for row in rows)]
-        columns = tuple(COLUMNS[1:][i] for i in filled)
-        table = Table(
-            name, columns, [[row[i] for i in filled] for row in rows], f"{sections[name].title}: every figure"
+        columns, cells = tuple(COLUMNS[1:][i] for i in filled), [[row[i] for i in filled] for row in rows]
+        sections[name].tables.append(
+            page_table(Table(name, columns, cells, f"{sections[name].title}: every figure"), "")
         )
-        sections[name].tables.append(page_table(table, ""))
     return list(sections.values())
 
 
@@ -251,19 +248,17 @@ def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], pre
     """Return a chart of dots with whiskers: the models, then published models and people."""
     figure = entry.figure
     models = [model for model, _ in by_model]
-    tones = colours(models) if len(models) > 1 else [MAIN]
-    series: dict[str, str] = {**dict(zip(models, tones, strict=True))}
+    series: dict[str, str] = {**dict(zip(models, colours(models) if len(models) > 1 else [MAIN], strict=True))}
     by_group = any(len(one.estimates) > 1 for _, one in by_model)
     rows = [
         _dot(_group(e) if by_group else model, model, e.value, e.low, e.high)
         for model, one in by_model
         for e in one.estimates
     ]
-    others = entry.beside
-    for other in others:
+    for other in entry.beside:
         kind = PEOPLE if other.people else PUBLISHED
-        label = " / ".join(other.group) if by_group and other.group else other.name
         series[kind] = "#009E73" if other.people else LINE
+        label = " / ".join(other.group) if by_group and other.group else other.name
         rows.append(_dot(label, kind, other.value, None, None))
     shares = figure.measure_object.scale == "share" and not (figure.contrast or figure.over)
     chart = dots(
@@ -275,7 +270,7 @@ def _figure(entry: ModelFigure, by_model: Sequence[tuple[str, ModelFigure]], pre
         legend=by_group,
     )
     summary = "; ".join(f"{row['label']}, {row['series']}: {row['mean']:.3g}" for row in rows[:40])
-    sources = "; ".join(dict.fromkeys(other.source for other in others))
+    sources = "; ".join(dict.fromkeys(other.source for other in entry.beside))
     caption = f"{figure.name}. {figure.about} {'Beside it: ' + sources + '.' if sources else ''}".strip()
     return ShownFigure(both_widths(chart, prefix), caption, f"{figure.name}. {summary}.", "")
 

@@ -8,7 +8,7 @@ import orjson
 from ostrom.analysis.registered import LIMITS
 from ostrom.analysis.registration import Registration
 from ostrom.ground.terminal import escaped
-from ostrom.reports.checklist import checklist_table, prompts_entry
+from ostrom.reports.card import checklist_table, prompts_entry
 from ostrom.reports.files import as_markdown
 from ostrom.reports.page import Section, page_table, plain_page
 from ostrom.reports.panel import Table

@@ -19,8 +19,7 @@ from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
 from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
 from ostrom.reports.exhibits.declared import Exhibit
-from ostrom.reports.exhibits.panels import draw_panels
-from ostrom.reports.exhibits.shape import entries, meets, printed_shape
+from ostrom.reports.exhibits.shape import draw_panels, entries, meets, printed_shape
 from ostrom.reports.figures import need_extras
 from ostrom.reports.marks import curves, dots
 from ostrom.reports.page import Section, plain_page

@@ -10,8 +10,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
 from ostrom.reports.card import card, provenance, reproduce, warnings
 from ostrom.reports.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
-from ostrom.reports.exhibits.panels import draw_panels
-from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
+from ostrom.reports.exhibits.shape import draw_panels, entries, printed_shape, single_figures
 from ostrom.reports.figures import need_extras
 from ostrom.reports.page import Section, render_page
 from ostrom.studies.pooled import check_replication
@@ -62,8 +61,12 @@ def write_as_paper(
     first = Section("paper", f"As printed: {paper.citation}")
     first.notes = [f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."]
     registered = standing([data, *more])
-    path = context.write(render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered))
-    return report_of(path, sections, [data, *more], registered)
+    return report_of(
+        context.write(render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered)),
+        sections,
+        [data, *more],
+        registered,
+    )
 
 
 def _section(
@@ -83,10 +86,9 @@ def _section(
             # A run of another study of the paper has its own exhibits.
             study_runs = {name: of for name, of in runs.items() if of.study.get("name") not in others}
             figures = entries(one, paper.columns, published, {name: own[name] for name in study_runs}, mapping)
-            sample_sizes_text = dict.fromkeys(e.run for e in figures if e.ours)
             context.made_of = " ".join(
                 f"Run {name}: {provenance(paper.of_arms(study_runs[name]))} {in_captions(study_runs[name])}".strip()
-                for name in sample_sizes_text
+                for name in dict.fromkeys(e.run for e in figures if e.ours)
             )
             if figures:
                 context.add(section, printed_shape(one, figures, paper.spread))

@@ -65,27 +65,32 @@ def report(
 
     Exit code: 0 if every panel could be drawn, 1 if one could not (the page says why).
     """
-    if not as_paper and (as_ or reference):
-        raise UsageError("--as and --reference need --as-paper")
-    if not as_paper and len(run) > 1:
-        raise UsageError("several runs need --as-paper; without it a report is that of one run")
+    conflicts = (
+        (not as_paper and (as_ or reference), "--as and --reference need --as-paper"),
+        (not as_paper and len(run) > 1, "several runs need --as-paper; without it a report is that of one run"),
+        (
+            checklist and (as_paper or intervals or safe or chart or out),
+            "--checklist: writes no charts and no tables of results "
+            "(not with --as-paper, --intervals, --safe, --chart, --out)",
+        ),
+        (as_paper and chart, "--chart adds to the report of a run; with --as-paper exhibits.yaml says what is drawn"),
+        (out is not None and not chart, "--out needs --chart: it is where the charts are written"),
+    )
+    if reasons := [why for applies, why in conflicts if applies]:
+        raise UsageError(reasons[0])
     if checklist:
-        if as_paper or intervals or safe or chart or out:
-            raise UsageError(
-                "--checklist: writes no charts and no tables of results "
-                "(not with --as-paper, --intervals, --safe, --chart, --out)"
-            )
         return _checklist(run[0], runs)
-    if as_paper and chart:
-        raise UsageError("--chart adds to the report of a run; with --as-paper exhibits.yaml says what is drawn")
-    if out is not None and not chart:
-        raise UsageError("--out needs --chart: it is where the charts are written")
     if out is not None:
         files = write_charts(run[0], chart or (), out, runs, safe=safe, intervals=intervals)
         return Output({"files": [*map(str, files)]}, [*map(str, files)])
-    paper = (as_ or (), reference) if as_paper else None
     page = write_report(
-        run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals, panels=parse_panels(chart or ())
+        run[0],
+        runs,
+        safe=safe,
+        paper=(as_ or (), reference) if as_paper else None,
+        more=run[1:],
+        intervals=intervals,
+        panels=parse_panels(chart or ()),
     )
     far = {"so_far": page.so_far} if page.so_far else {}
     whose = {"population": page.population} if page.population and not as_paper else {}
@@ -114,7 +119,7 @@ def report(
 def _checklist(run: str, runs: Path) -> Output:
     """The reporting checklist of a run, as a table and as a Markdown file beside the report."""
     from ostrom.ground.files import write_atomically
-    from ostrom.reports.checklist import checklist_table, run_entries
+    from ostrom.reports.card import checklist_table, run_entries
     from ostrom.reports.files import as_markdown
 
     with opened_runs([run], runs) as [data]:

@@ -12,18 +12,8 @@ from ostrom.ground.values import grouped
 from ostrom.studies.run import Run
 
 ANSWER_COLUMNS = (
-    "round",
-    "kind",
-    "stage",
-    "answer",
-    "action",
-    "label",
-    "payoff",
-    "reading",
-    "complaints",
-    "note",
-    "rationale",
-)
+    "round", "kind", "stage", "answer", "action", "label", "payoff", "reading", "complaints", "note", "rationale",
+)  # fmt: skip
 """The columns of a decision that a transcript shows, besides player and step."""
 TRY = (
     "part", "try", "model", "source", "reply", "reasoning", "finish", "error", "status", "tokens_in",
@@ -45,17 +35,19 @@ def transcript(
     unit = run.plan.unit(match)
     channels = channels_of(unit)
     tables = list(run.rows.tables(match, rounds=True))
-    all_rows = (row for table in tables for row in run.rows.decision_rows(table))
-    decided = grouped(((row["step"], row["player"]), row) for row in all_rows)
-    happened = (row for table in tables for row in run.rows.round_rows(table))
-    settled = {(row["round"], row["player"]): row for row in happened if row["meeting"] == 1}
-    bound = _bound(decided, settled)
+    decided = grouped(((row["step"], row["player"]), row) for table in tables for row in run.rows.decision_rows(table))
+    settled = {
+        (row["round"], row["player"]): row
+        for table in tables
+        for row in run.rows.round_rows(table)
+        if row["meeting"] == 1
+    }
     if not decided and not calls and run.journal.outcome_of(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
-    every: dict[Any, list[dict[str, Any]]] = {**decided, **bound}
+    every: dict[Any, list[dict[str, Any]]] = {**decided, **_bound(decided, settled)}
     for step, who in sorted(every.keys() | calls.keys()):
         rows, tries = every.get((step, who), []), calls.get((step, who), [])
-        parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
+        parts = [row["kind"] for row in rows if any(t["part"].startswith(f"{row['kind']}.") for t in tries)]
         rows = sorted(rows, key=lambda row: row["kind"] not in parts)
         # The results of tools are quoted by the next call.
         for row in [row for row in rows if row["kind"] not in ("tool", "tool_list")] or [{}]:
@@ -64,10 +56,11 @@ def transcript(
             row_facts = {name: row.get(name) for name in ANSWER_COLUMNS}
             paid = settled.get((row_facts["round"], who), {}).get("paid") if row_facts["payoff"] is not None else None
             if (player is None or who == player) and (number is None or row_facts["round"] == number):
-                agent = row.get("agent") or unit.players[who - 1].name
-                head = {"match": match, "step": max(int(step), 0), "player": who, "agent": agent}
                 yield {
-                    **head,
+                    "match": match,
+                    "step": max(int(step), 0),
+                    "player": who,
+                    "agent": row.get("agent") or unit.players[who - 1].name,
                     **row_facts,
                     "agreed": paid,
                     "said": words_of(row_facts["kind"], row_facts["answer"], who, channels),
@@ -79,21 +72,19 @@ def _bound(
     decided: Mapping[tuple[int, int], list[dict[str, Any]]], settled: Mapping[tuple[int, int], dict[str, Any]]
 ) -> dict[tuple[float, int], list[dict[str, Any]]]:
     """Return actions of players who were bound and not asked, placed after the last decision up to their round."""
-    last: dict[int, int] = {}
-    for (step, _), rows in decided.items():
-        for row in rows:
-            last[row["round"]] = max(last.get(row["round"], -1), step)
+    steps = grouped((row["round"], step) for (step, _), rows in decided.items() for row in rows)
+    last = {number: max(of) for number, of in steps.items()}
     acted = {(row["round"], row["player"]) for rows in decided.values() for row in rows if row["kind"] == "act"}
-    by_move: dict[tuple[float, int], list[dict[str, Any]]] = {}
-    for (number, who), row in settled.items():
-        if row["what"] == "bound" and (number, who) not in acted:
-            step = max((at for of, at in last.items() if of <= number), default=-1)
-            # A place between two steps: rounds without a question follow one another.
-            at = step + number / (2 * len(settled) + 2)
-            by_move.setdefault((at, who), []).append(
-                {**row, "kind": "bound", "answer": row["action"], "reading": "bound"}
-            )
-    return by_move
+
+    def place(number: int) -> float:
+        """Return a place between two steps: rounds without a question follow one another."""
+        return max((at for of, at in last.items() if of <= number), default=-1) + number / (2 * len(settled) + 2)
+
+    return grouped(
+        ((place(number), who), {**row, "kind": "bound", "answer": row["action"], "reading": "bound"})
+        for (number, who), row in settled.items()
+        if row["what"] == "bound" and (number, who) not in acted
+    )
 
 
 Seats = tuple[int, ...]
@@ -140,8 +131,7 @@ def words_of(
         seats, overseen = channels[name]
         readers = ", ".join([*(str(seat + 1) for seat in seats), *(["observers"] if overseen != "no" else [])])
         return f"on {name} (players {readers}): {message}"
-    to = "" if name is None else f"to {str(name).replace('_', ' ')}: "
-    return f"{to}{message}"
+    return message if name is None else f"to {str(name).replace('_', ' ')}: {message}"
 
 
 def tried(call: Mapping[str, Any]) -> str:
@@ -160,14 +150,11 @@ def tried(call: Mapping[str, Any]) -> str:
     """
     part_match = re.fullmatch(r"(.*?)\.?try([0-9]+)(\.end)?", str(call["part"]))
     name, again, end = part_match.groups() if part_match else (str(call["part"]), "0", None)
-    tries = int(again[:9])
-    words = [name.replace("_", " "), "" if not tries else f"asked again {tries} times" if tries > 1 else "asked again"]
-    words.append("forced end" if end else "")
-    if call["source"] == "cache":
-        words.append("from the cache")
-    elif not (tries or end) or call["try"] > 1:
-        words.append(f"try {call['try']}")
-    return ", ".join(word for word in words if word)
+    tries, cached = int(again[:9]), call["source"] == "cache"
+    asked_again = f"asked again {tries} times" if tries > 1 else "asked again" * tries
+    nth = f"try {call['try']}" if not (tries or end) or call["try"] > 1 else ""
+    words = (name.replace("_", " "), asked_again, end and "forced end", "from the cache" if cached else nth)
+    return ", ".join(filter(None, words))
 
 
 def ended_early(facts: Mapping[str, Any] | None) -> str | None:
@@ -176,9 +163,7 @@ def ended_early(facts: Mapping[str, Any] | None) -> str | None:
     >>> ended_early({"over": "collapse", "over_round": 5})
     'ended in round 5: collapse'
     """
-    if not facts or "over" not in facts:
-        return None
-    return f"ended in round {facts['over_round']}: {facts['over']}"
+    return None if not facts or "over" not in facts else f"ended in round {facts['over_round']}: {facts['over']}"
 
 
 def _check(run: Run, match: int, player: int | None) -> None:
@@ -191,16 +176,12 @@ def _check(run: Run, match: int, player: int | None) -> None:
 
 
 def _calls(run: Run, match: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    by_step: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for row in run.rows.calls(match):
-        messages = [{"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []]
-        call_row = {**{name: row[name] for name in TRY}, "messages": messages}
-        by_step.setdefault((row["step"], row["player"]), []).append(call_row)
-    return by_step
-
-
-def _is_part(kind: str, tries: list[dict[str, Any]]) -> bool:
-    return any(t["part"].startswith(f"{kind}.") for t in tries)
+    """Return the calls of a match by step and player, each with its messages."""
+    return grouped(
+        ((row["step"], row["player"]), {**{name: row[name] for name in TRY}, "messages": messages})
+        for row in run.rows.calls(match)
+        for messages in [[{"role": who, "content": text} for who, text in run.journal.prompt(row["id"]) or []]]
+    )
 
 
 def _part_of(part: str, parts: list[str]) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.population import ALL
 from ostrom.data.rundata import RunData
-from ostrom.reports.axes import ticks_for
+from ostrom.reports.canvas import ticks_for
 from ostrom.reports.cells import DONE, agents, varied
 from ostrom.reports.declared import triple
 from ostrom.reports.layout import cell_label

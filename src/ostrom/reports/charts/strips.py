@@ -51,8 +51,7 @@ class Strips(Panel):
         """One block of strips per chosen match."""
         chosen = self._choose(data)
         if not chosen:
-            nobody = f"There is no finished match of {self.shown}."
-            return Drawn(notes=[nobody if self.who else why_nothing(data)])
+            return Drawn(notes=[f"There is no finished match of {self.shown}." if self.who else why_nothing(data)])
         these = f"match IN ({', '.join('?' * len(chosen))})"
         # Runs without a game of amounts lack these columns.
         named = ", stage, amount" if "amount" in data.columns("decisions") else ""
@@ -72,27 +71,29 @@ class Strips(Panel):
             return Drawn(notes=["No finished match has actions round by round."])
         rows += _predicted(data, these, chosen)
         rows.sort(key=lambda row: (row["match"], row["player"], str(row.get("by", "")), row["round"]))
-        firsts = data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
-        heads = {row["match"]: row for row in firsts}
-        notes = []
+        heads = {
+            row["match"]: row for row in data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
+        }
         crowd = max(row["player"] for row in rows)
-        if crowd > MOST_PLAYERS:
-            notes.append(f"Of matches with up to {crowd} players the first {MOST_PLAYERS} are drawn.")
-            rows = [row for row in rows if row["player"] <= MOST_PLAYERS]
+        notes = [f"Of matches with up to {crowd} players the first {MOST_PLAYERS} are drawn."]
+        rows = [row for row in rows if row["player"] <= MOST_PLAYERS]
         chart = _strips(rows, [m for m in chosen if any(r["match"] == m for r in rows)], heads, varied(data))
         caption = (
             "Actions round by round in single matches: the first match of cells that are spread evenly over "
             "the study. A dark dot marks an action that the policy gave because no answer could be read."
         )
-        if any("by" in row for row in rows):
-            caption += " Lines that begin with an arrow show what was predicted of the player above."
-        figure = Figure(
-            "_".join(["strips", *re.sub("[{}]", "", self.who).split(" and ")]) if self.who else "strips",
-            chart,
-            caption,
-            f"Strips of actions round by round in {len(chosen)} matches.",
+        arrows = " Lines that begin with an arrow show what was predicted of the player above."
+        return Drawn(
+            [
+                Figure(
+                    "_".join(["strips", *re.sub("[{}]", "", self.who).split(" and ")]) if self.who else "strips",
+                    chart,
+                    caption + arrows if any("by" in row for row in rows) else caption,
+                    f"Strips of actions round by round in {len(chosen)} matches.",
+                )
+            ],
+            notes=notes if crowd > MOST_PLAYERS else (),
         )
-        return Drawn([figure], notes=notes)
 
     def _choose(self, data: RunData) -> list[int]:
         """Return the first match of every cell and seating, thinned out evenly."""
@@ -105,8 +106,10 @@ class Strips(Panel):
         )
         models = {row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches WHERE model IS NOT NULL")}
         wanted = [_pattern(pair) for pair in self.pairs]
-        numbers = [row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)]
-        return spread(numbers, self.matches)
+        return spread(
+            [row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)],
+            self.matches,
+        )
 
 
 def _names(pair: object) -> bool:
@@ -161,20 +164,17 @@ def _strips(
             [row for row in own if row.get("amount") is not None], names, max(amounts.get(head["game"], [0.0]))
         )
         parts = [_bars(canvas, part, beside.width) for part in bars]
-        if strips:
-            parts.append(_squares(canvas, strips, tones, longest))
+        parts += [_squares(canvas, strips, tones, longest)] if strips else []
         parts[0]["title"] = {"text": canvas.title(title, room, bold=True), "offset": 4, "frame": "group"}
         charts += parts
     below = {"grid": False, "values": ticks, "format": "d", "domain": False}
     for place, part in enumerate(charts, 1):
         last = place == len(charts)
-        part["width"] = round(width)
-        part["encoding"] = {
-            "x": quantity(
-                "start", scale={"domain": [0.5, longest + 0.5], "nice": False, "zero": False},
-                axis=below if last else None, title="round" if last else None,
-            )
-        }  # fmt: skip
+        along = quantity(
+            "start", scale={"domain": [0.5, longest + 0.5], "nice": False, "zero": False},
+            axis=below if last else None, title="round" if last else None,
+        )  # fmt: skip
+        part |= {"width": round(width), "encoding": {"x": along}}
     return grid(charts, 1, spacing=12)
 
 
@@ -184,32 +184,38 @@ def _squares(canvas: Canvas, strips: list[dict[str, Any]], tones: dict[str, str]
     beside = canvas.row_labels(lanes)
     lane = {"y": nominal("lane", sort=lanes, title=None, scale={"padding": 0.14}, axis={"grid": False, **beside.axis})}
     key = canvas.legend(tones, beside.width, title=None) if len(tones) <= MOST_COLOURS else None
-    boxes = {**lane, "x2": {"field": "end"}, "color": tinted("did", tones, key)}
     look: Spec = {"strokeWidth": 1.5 if longest <= 30 else 0.8, **({"stroke": "white"} if longest <= SQUARES else {})}
-    layers = [marks("rect", boxes, **look), _policy_dots(lane)]
-    return view(layers, 0, max(18, max(15, beside.height) * len(lanes)), rows=strips)
+    return view(
+        [
+            marks("rect", {**lane, "x2": {"field": "end"}, "color": tinted("did", tones, key)}, **look),
+            _policy_dots(lane),
+        ],
+        0,
+        max(18, max(15, beside.height) * len(lanes)),
+        rows=strips,
+    )
 
 
 def _policy_dots(lane: Spec) -> Spec:
     """Draw a dot on every action set by the policy."""
-    at = {**lane, "x": quantity("middle")}
-    return marks("point", at, where="datum.invalid", filled=True, size=16, color=INK, opacity=1)
+    return marks(
+        "point", {**lane, "x": quantity("middle")}, where="datum.invalid", filled=True, size=16, color=INK, opacity=1
+    )
 
 
 def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
     """Return each player's amounts, by stage if there are several; bars of a game end at ``top``."""
-    stages = grouped((row["player"], row["stage"]) for row in rows)
-    lanes: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        lane = f"{row['player']} {names[row['agent']]}"
-        if len({*stages[row["player"]]}) > 1:
-            lane = f"{lane}, {row['stage']}"
-        at = row["round"]
-        lanes.setdefault(lane, []).append(
-            {"lane": lane, "amount": row["amount"], "top": top, "invalid": bool(row["invalid"]), "start": at - 0.5,
-             "end": at + 0.5, "middle": at}
-        )  # fmt: skip
-    return list(lanes.values())
+    several = {
+        player for player, of in grouped((row["player"], row["stage"]) for row in rows).items() if len({*of}) > 1
+    }
+    bars = [
+        {"lane": f"{row['player']} {names[row['agent']]}"
+         + (f", {row['stage']}" if row["player"] in several else ""),
+         "amount": row["amount"], "top": top, "invalid": bool(row["invalid"]), "start": row["round"] - 0.5,
+         "end": row["round"] + 0.5, "middle": row["round"]}
+        for row in rows
+    ]  # fmt: skip
+    return list(grouped((bar["lane"], bar) for bar in bars).values())
 
 
 def _bars(canvas: Canvas, rows: list[dict[str, Any]], room: float) -> Spec:
@@ -221,10 +227,21 @@ def _bars(canvas: Canvas, rows: list[dict[str, Any]], room: float) -> Spec:
         "axis": {"values": [0, top], "format": ",.2~f", **lane},
     }  # fmt: skip
     amount = {"y": quantity("amount", **up)}
-    bars = marks(
-        "rect", {**amount, "x2": {"field": "end"}, "y2": {"datum": 0}}, color=MAIN, stroke="white", strokeWidth=1
+    return view(
+        [
+            marks(
+                "rect",
+                {**amount, "x2": {"field": "end"}, "y2": {"datum": 0}},
+                color=MAIN,
+                stroke="white",
+                strokeWidth=1,
+            ),
+            _policy_dots(amount),
+        ],
+        0,
+        24,
+        rows=rows,
     )
-    return view([bars, _policy_dots(amount)], 0, 24, rows=rows)
 
 
 def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, Any]]:
@@ -267,12 +284,10 @@ def _did(row: dict[str, Any]) -> str:
 def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
     """Return a colour for every action."""
     met = list(dict.fromkeys(_did(row) for row in rows))
-    tones = {"cooperates": COOPERATES, "does not cooperate": DEFECTS}
-    tones = {did: tone for did, tone in tones.items() if did in met}
+    tones = {did: tone for did, tone in {"cooperates": COOPERATES, "does not cooperate": DEFECTS}.items() if did in met}
     others = sorted((did for did in met if did not in tones), key=_natural)
     if len(others) + len(tones) <= MOST_COLOURS:
-        free = [tone for tone in PALETTE if tone not in tones.values()]
-        return tones | dict(zip(others, free, strict=False))
+        return tones | dict(zip(others, [tone for tone in PALETTE if tone not in tones.values()], strict=False))
     # Too many actions for separate colours: their order becomes a tone from light to dark.
     return tones | {did: SEQUENCE[i * (len(SEQUENCE) - 1) // max(len(others) - 1, 1)] for i, did in enumerate(others)}
 

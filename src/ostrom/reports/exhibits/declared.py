@@ -86,14 +86,21 @@ class Exhibit(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="after")
     def _complete(self) -> Exhibit:
-        if bool(self.rows) != bool(self.columns):
-            raise ValueError("a table needs both rows and columns")
-        if not (self.rows or self.panels or self.without):
-            raise ValueError("needs rows and columns (a table), panels (a figure), or without (the reason why not)")
-        if self.rows and (self.rows + self.columns).count(MODEL) != 1:
-            raise ValueError(f"{MODEL} must stand once among rows and columns")
-        if (self.rows or self.panels) and not (self.study or self.without):
-            raise ValueError("needs study: whose run gives ours")
+        drawn = self.rows or self.panels
+        conditions = (
+            (bool(self.rows) != bool(self.columns), "a table needs both rows and columns"),
+            (
+                not (drawn or self.without),
+                "needs rows and columns (a table), panels (a figure), or without (the reason why not)",
+            ),
+            (
+                self.rows and (self.rows + self.columns).count(MODEL) != 1,
+                f"{MODEL} must stand once among rows and columns",
+            ),
+            (drawn and not (self.study or self.without), "needs study: whose run gives ours"),
+        )
+        if reasons := [why for applies, why in conditions if applies]:
+            raise ValueError(reasons[0])
         return self
 
     @property
@@ -124,9 +131,8 @@ def exhibits_of(replication: str) -> tuple[Exhibit, ...]:
     place = f"{replication}/{FILE}"
     exhibits = validate(Exhibits, read_yaml(path.read_text(encoding="utf-8"), place), place).exhibits
     names = [one.name for one in exhibits]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"{place}: the exhibit {name!r} is declared twice")
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"{place}: the exhibit {repeated[0]!r} is declared twice")
     return exhibits
 
 

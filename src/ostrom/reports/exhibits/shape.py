@@ -1,12 +1,18 @@
-"""Figures in the layout of a printed table: mean ± spread, the run's rows under the paper's."""
+"""An exhibit of a paper with the values of runs: its printed table, mean ± spread with ours below, and its panels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.estimate import fixed
 from ostrom.analysis.references import Published, RunFigure
+from ostrom.data.rundata import RunData, quoted
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.values import grouped
+from ostrom.reports.build import ReportFiles
+from ostrom.reports.declared import panel_of
 from ostrom.reports.exhibits.declared import MODEL, Exhibit
+from ostrom.reports.page import Section
 from ostrom.reports.panel import Table
 from ostrom.reports.words import pretty
 
@@ -39,10 +45,8 @@ class ExhibitEntry:
 
     def labels_of(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the labels of some columns."""
-        return tuple(self._model() if name == MODEL else self.cell[name] for name in names)
-
-    def _model(self) -> str:
-        return f"{self.model} (ours)" if self.ours else self.model
+        model = f"{self.model} (ours)" if self.ours else self.model
+        return tuple(model if name == MODEL else self.cell[name] for name in names)
 
     @property
     def text(self) -> str:
@@ -147,15 +151,14 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
         for whose, what, ours in (("printed", spread, False), ("ours", "SD over matches", True))
         if any(e.spread is not None and e.ours == ours for e in entries)
     ]
-    caption = f"{one.name}. {one.title}."
-    if runs := dict.fromkeys(e.run for e in entries if e.ours):
-        caption += f" Rows or columns marked (ours) are of the run{'s' * (len(runs) > 1)} {', '.join(runs)}."
-    if spreads:
-        caption += f" After ±: {'; '.join(spreads)}."
-    if best:
-        caption += f"{BEST} the {one.best} of the paper's models, and of this run's agents."
-    if any(e.doubts for e in entries):
-        caption += " † in doubt: the table of single figures says why."
+    runs = dict.fromkeys(e.run for e in entries if e.ours)
+    notes = (
+        (runs, f" Rows or columns marked (ours) are of the run{'s' * (len(runs) > 1)} {', '.join(runs)}."),
+        (spreads, f" After ±: {'; '.join(spreads)}."),
+        (best, f"{BEST} the {one.best} of the paper's models, and of this run's agents."),
+        (any(e.doubts for e in entries), " † in doubt: the table of single figures says why."),
+    )
+    caption = f"{one.name}. {one.title}." + "".join(note for applies, note in notes if applies)
     return Table(one.name, [*one.rows, *heads], rows, caption)
 
 
@@ -164,11 +167,8 @@ def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:
     if one.best is None:
         return set()
     rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
-    groups: dict[tuple[Any, ...], list[ExhibitEntry]] = {}
-    for e in entries:
-        groups.setdefault((e.ours, *e.labels_of(rest)), []).append(e)
     chosen: set[int] = set()
-    for of in groups.values():
+    for of in grouped(((e.ours, *e.labels_of(rest)), e) for e in entries).values():
         values = [e.value for e in of]
         top = max(values) if one.best == "highest" else min(values)
         chosen |= {id(e) for e in of if abs(e.value - top) <= 1e-9 * max(abs(top), 1.0) and len(of) > 1}
@@ -182,13 +182,18 @@ def _label(one: Exhibit, part: str) -> str:
 def single_figures(one: Exhibit, columns: Sequence[str], entries: Sequence[ExhibitEntry]) -> Table:
     """One row per figure, with intervals and doubts."""
     used = [name for name in columns if any(e.cell[name] for e in entries)]
-    heads = [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"]
     rows: list[list[Any]] = [
         [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.word or e.value,
          e.spread, e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
         for e in entries
     ]  # fmt: skip
-    return Table(f"{one.name} figures", heads, rows, f"{one.name}: every figure by itself (95 % intervals).", shown=0)
+    return Table(
+        f"{one.name} figures",
+        [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"],
+        rows,
+        f"{one.name}: every figure by itself (95 % intervals).",
+        shown=0,
+    )
 
 
 def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
@@ -202,11 +207,10 @@ def _ranked(one: Exhibit, entries: Sequence[ExhibitEntry]) -> list[ExhibitEntry]
     def rank(e: ExhibitEntry) -> tuple[Any, ...]:
         model = e.beside if e.ours else e.model
         place = models.index(model) if model in models else len(models)
-        row = [(place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False) for name in one.rows]
-        across = [
-            (place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False) for name in one.columns
-        ]
-        return (*row, *across)
+        return tuple(
+            (place, e.ours) if name == MODEL else (places[name][e.labels_of([name])], False)
+            for name in (*one.rows, *one.columns)
+        )
 
     return sorted(entries, key=rank)
 
@@ -218,3 +222,51 @@ def _ordered(labels: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
         return sorted(distinct, key=lambda label: [float(part) for part in label])
     except ValueError:
         return distinct
+
+
+def draw_panels(
+    context: ReportFiles,
+    section: Section,
+    one: Exhibit,
+    runs: Sequence[RunData],
+    foreign: Callable[[RunData], bool] = lambda data: False,  # noqa: ARG005
+) -> None:
+    """Draw the panels of an exhibit from every suitable run; add the reason if there is none.
+
+    A ``foreign`` run is of another study of the paper, which has exhibits of its own.
+    """
+    why: list[str] = []
+    filled = False
+    for data in runs:
+        lacking = "This run does not show it" if foreign(data) else _lacking(one, data)
+        if lacking:
+            why += [f"{lacking}; it comes from the study {' or '.join(one.study)}."] if one.panels else []
+            continue
+        context.take(data, named=len(runs) > 1)
+        for panel in one.panels:
+            try:
+                drawn = panel_of(panel).draw(data)
+            except (UnknownName, UsageError) as error:  # a level or column that this run lacks
+                why.append(f"This run cannot give it: {error}")
+                continue
+            if drawn.figures or drawn.tables or drawn.html or len(runs) == 1:
+                context.fill(section, one.name, drawn, one.name)
+                filled = True
+            else:
+                why += drawn.notes
+    context.take(runs[0], named=False)
+    if not filled or len(runs) == 1:
+        section.notes += dict.fromkeys(why)
+
+
+def _lacking(one: Exhibit, data: RunData) -> str | None:
+    """Return the condition of an exhibit that no finished match of a run meets."""
+    for column, wanted in one.needs.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        marks = ", ".join(f"${n}" for n in range(1, len(values) + 1))
+        where = f"state = 'done' AND CAST({quoted(column)} AS VARCHAR) IN ({marks})"
+        if column not in data.columns("matches") or not data.records(
+            f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values
+        ):
+            return f"This run has no finished match with {column} = {' or '.join(values)}"
+    return None

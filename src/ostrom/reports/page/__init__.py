@@ -72,8 +72,10 @@ class Section:
 def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[str, Any]:
     """Return a table in the form that the page template needs."""
     top_rows = table.rows[: table.shown]
-    columns = [column_texts([row[i] for row in top_rows]) for i in range(len(table.columns))]
-    rows = [list(row) for row in zip(*columns, strict=True)]
+    rows = [
+        list(row)
+        for row in zip(*[column_texts([row[i] for row in top_rows]) for i in range(len(table.columns))], strict=True)
+    ]
     hidden = len(table.rows) - len(rows)
     more = (
         f"{len(table.rows):,} rows in the files."
@@ -172,5 +174,6 @@ def _filled(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         finalize=lambda value: escaped(value) if type(value) is str else value,  # not our own Markup
     )
-    style = Markup(folder.joinpath("style.css").read_text(encoding="utf-8"))
-    return environment.get_template(template).render(version=__version__, style=style, **values)
+    return environment.get_template(template).render(
+        version=__version__, style=Markup(folder.joinpath("style.css").read_text(encoding="utf-8")), **values
+    )
