@@ -68,9 +68,11 @@ def read_choice(text: str, labels: Mapping[str, str], *, strict: bool = False, c
     >>> read_choice("so A0 or A1", {"C": "A0", "D": "A1"})
     Invalid(reason='the last sentence names more than one option: [A0] and [A1]')
     """
-    if len(text) <= _SHORT:
-        return _read_short(text, tuple(labels.items()), strict, cut)
-    return _read(text, labels, strict, cut)
+    return (
+        _read_short(text, tuple(labels.items()), strict, cut)
+        if len(text) <= _SHORT
+        else _read(text, labels, strict, cut)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -112,8 +114,9 @@ def alone(line: str, labels: Labels) -> str | None:
     """
     if len(line) > _LONGEST_LINE:
         return None
-    keys = (labels.key(rest) for rest in without_marks(normal(line), ".!。"))
-    return next((key for key in keys if key is not None), None)
+    return next(
+        (key for key in (labels.key(rest) for rest in without_marks(normal(line), ".!。")) if key is not None), None
+    )
 
 
 def _item(line: str) -> str:

@@ -84,12 +84,13 @@ def check_labels(label_of: Mapping[str, str]) -> None:
 
 def _pattern(labels: Mapping[str, str], *, ignore_case: bool) -> re.Pattern[str]:
     """Return all labels as one pattern, longest first, bounded so that A1 is not found inside A10."""
-    ordered = sorted(labels, key=lambda label: (-len(label), label))
-    return re.compile("|".join(map(_bounded, ordered)), re.IGNORECASE if ignore_case else 0)
+    return re.compile(
+        "|".join(map(_bounded, sorted(labels, key=lambda label: (-len(label), label)))),
+        re.IGNORECASE if ignore_case else 0,
+    )
 
 
 def _bounded(label: str) -> str:
     # A letter or digit at the edge may not touch another one; a symbol may not touch itself ("+", "++").
     before = r"(?<![^\W_])" if label[0].isalnum() else f"(?<!{re.escape(label[0])})"
-    after = r"(?![^\W_])" if label[-1].isalnum() else f"(?!{re.escape(label[-1])})"
-    return before + re.escape(label) + after
+    return before + re.escape(label) + (r"(?![^\W_])" if label[-1].isalnum() else f"(?!{re.escape(label[-1])})")

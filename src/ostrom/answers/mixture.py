@@ -53,8 +53,9 @@ def read_mixture(
         percentages[key] = share
     if (total := sum(percentages.values())) != 100:
         return Invalid(f"the percentages sum to {total}, not 100")
-    odds = {key: share / 100 for key, share in percentages.items()}
-    return Answer(percentages, "exact" if content.last else "loose", odds)
+    return Answer(
+        percentages, "exact" if content.last else "loose", {key: share / 100 for key, share in percentages.items()}
+    )
 
 
 def checked_caps(labels: Mapping[str, str], caps: Mapping[str, int] | None) -> Mapping[str, int]:

@@ -115,8 +115,7 @@ def kind_of(label: str) -> Kind:
     if label in ("A", "I", "a", "i"):
         return "article"
     letters = any(c.isalpha() for c in label)
-    digits = any(c.isdigit() for c in label)
-    if letters == digits or "_" in label:
+    if letters == any(c.isdigit() for c in label) or "_" in label:
         return "code"
     return "name" if label.isupper() else "word"
 

@@ -100,9 +100,11 @@ def _alone(digits: str, before: list[str], amounts: Amounts, reading: Reading) -
 
 def _bare(line: str) -> str | None:
     """Return the number that is the whole line, apart from marks."""
-    if len(line) > _LONGEST:
-        return None
-    return next((rest for rest in without_marks(line.strip(), ".") if _NUMBER.fullmatch(rest)), None)
+    return (
+        None
+        if len(line) > _LONGEST
+        else next((rest for rest in without_marks(line.strip(), ".") if _NUMBER.fullmatch(rest)), None)
+    )
 
 
 def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:

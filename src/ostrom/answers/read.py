@@ -64,8 +64,11 @@ def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[s
         case Record(name=name, schema=schema):
             return {"schema": relabelled(schema, names), "name": name}
         case Number(low=low, high=high, step=step):
-            kind = "integer" if isinstance(low, int) and isinstance(step, int) else "number"
-            amount = {"type": kind, "minimum": low, "maximum": high}
+            amount = {
+                "type": "integer" if isinstance(low, int) and isinstance(step, int) else "number",
+                "minimum": low,
+                "maximum": high,
+            }
             return {
                 "schema": {
                     "type": "object",

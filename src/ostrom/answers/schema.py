@@ -163,8 +163,9 @@ def relabelled(schema: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str
             renamed[word] = _renamed(schema[word], labels, word)
     if "properties" in schema:
         names = _renamed(list(schema["properties"]), labels, "properties")
-        inner = [relabelled(child, labels) for child in schema["properties"].values()]
-        renamed["properties"] = dict(zip(names, inner, strict=True))
+        renamed["properties"] = dict(
+            zip(names, [relabelled(child, labels) for child in schema["properties"].values()], strict=True)
+        )
     if "items" in schema:
         renamed["items"] = relabelled(schema["items"], labels)
     return renamed
@@ -182,9 +183,11 @@ def unlabelled(value: Any, schema: Mapping[str, Any], labels: Mapping[str, str])
         }
     if isinstance(value, list):
         return [unlabelled(item, schema["items"], labels) for item in value]
-    if isinstance(value, str) and "enum" in schema:
-        return {labels.get(a, a): a for a in schema["enum"] if isinstance(a, str)}[value]
-    return value
+    return (
+        {labels.get(a, a): a for a in schema["enum"] if isinstance(a, str)}[value]
+        if isinstance(value, str) and "enum" in schema
+        else value
+    )
 
 
 def _renamed(values: Sequence[Any], labels: Mapping[str, str], word: str) -> list[Any]:

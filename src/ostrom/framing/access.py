@@ -128,8 +128,10 @@ def _readable(kind: Any) -> frozenset[str]:
     """Return the readable names of a class: its fields and properties."""
     if kind is LoopContext or not is_dataclass(kind):
         return _LOOP if kind is LoopContext else frozenset(getattr(kind, "_fields", ()))
-    properties = {name for name in dir(kind) if isinstance(getattr(kind, name), property)}
-    return frozenset({field.name for field in fields(kind)} | properties)
+    return frozenset(
+        {field.name for field in fields(kind)}
+        | {name for name in dir(kind) if isinstance(getattr(kind, name), property)}
+    )
 
 
 def attribute(value: Any, name: str) -> Any:
@@ -160,15 +162,12 @@ def entry(value: Any, key: Any) -> Any:
             return value[key]
         except (TypeError, LookupError):
             pass
-    if isinstance(key, str):
-        return attribute(value, key)
-    return StrictUndefined(obj=value, name=key)
+    return attribute(value, key) if isinstance(key, str) else StrictUndefined(obj=value, name=key)
 
 
 def slice_of(value: Any, start: Any, stop: Any) -> Any:
     """Return a slice of a list or a text."""
-    items = current_work().weigh(value) if isinstance(value, str) else counted_items(value)
-    return items[start:stop]
+    return (current_work().weigh(value) if isinstance(value, str) else counted_items(value))[start:stop]
 
 
 def defined(value: Any) -> Any:

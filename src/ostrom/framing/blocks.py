@@ -107,23 +107,23 @@ class Blocks:
                 history_renderer.reader(observer),
             )
         arranged = partial(self._arranged, view.seat)
-        own = OwnPayoffs(game, view.seat, order, labels, names, arranged)
-        return self.library.fill(file, {**values, "cells": arranged(payoffs), "own": own})
+        return self.library.fill(
+            file,
+            {**values, "cells": arranged(payoffs), "own": OwnPayoffs(game, view.seat, order, labels, names, arranged)},
+        )
 
     def _orders(self, view: View, order: Sequence[int]) -> list[Sequence[int]]:
         """Return the order of actions at every seat for one reader."""
         game, seats = view.game, range(view.game.seats)
         if game.words.order:
             return [order if s == view.seat else naming(self.framing, game, s) for s in seats]
-        counts = [len(game.actions[s]) for s in seats]
-        return [order if count == len(order) else range(count) for count in counts]
+        return [order if count == len(order) else range(count) for count in [len(game.actions[s]) for s in seats]]
 
     def equilibria(self, game: Game, names: Sequence[str], labels: Labels) -> list[list[dict[str, Any]]] | None:
         """Return the pure equilibria by seat, for a hint about them."""
         if self.framing.hint is None:
             return None
-        variables = self.library.variables_of(f"hints/{self.framing.hint}.txt")
-        if "equilibria" not in variables:
+        if "equilibria" not in self.library.variables_of(f"hints/{self.framing.hint}.txt"):
             return None
         return [
             [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(equilibrium.profile)]
@@ -136,9 +136,7 @@ class Blocks:
 
     def introduction(self, values: Mapping[str, Any]) -> str | None:
         """Return the persona: a file in personas/, which may use the game's words, or a text."""
-        if not self.has_persona():
-            return self.persona
-        return self.library.fill(f"personas/{self.persona}.txt", values)
+        return self.persona if not self.has_persona() else self.library.fill(f"personas/{self.persona}.txt", values)
 
     def has_persona(self) -> bool:
         """Return whether the persona is a file."""

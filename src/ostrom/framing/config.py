@@ -120,9 +120,9 @@ class Framing(Declared):
         """
         count = len(actions)
         if self.labels is None:
-            if one_token and count <= len(LETTERS):
-                return tuple(LETTERS[:count])
-            return tuple(f"A{i}" for i in range(count))
+            return (
+                tuple(LETTERS[:count]) if one_token and count <= len(LETTERS) else tuple(f"A{i}" for i in range(count))
+            )
         if self.labels == "actions":
             return actions
         if self.labels == "draw":

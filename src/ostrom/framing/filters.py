@@ -84,8 +84,11 @@ def _selectattr(values: Any, name: str, test: str = "", wanted: Any = None) -> l
     if test not in ("", "equalto"):
         raise SecurityError(f"selectattr knows the test equalto alone, not {test!r:.40}")
     weigh = current_work().weigh
-    parts = [(value, _part(value, name)) for value in counted_items(values)]
-    return [value for value, part in parts if (weigh(part) == weigh(wanted) if test else part)]
+    return [
+        value
+        for value, part in [(value, _part(value, name)) for value in counted_items(values)]
+        if (weigh(part) == weigh(wanted) if test else part)
+    ]
 
 
 def _part(value: Any, name: str) -> Any:

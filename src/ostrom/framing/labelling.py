@@ -29,8 +29,7 @@ class Labelling:
         if entry is None and not game.has_table:
             entry = self._labels[id(game)] = game.actions
         if entry is None:
-            drawn = self.framing.drawn_labels([len(names) for names in game.actions], self._draw)
-            entry = drawn or tuple(
+            entry = self.framing.drawn_labels([len(names) for names in game.actions], self._draw) or tuple(
                 self.framing.labels_for(game.named_actions(s), self.style == "logprob") for s in range(game.seats)
             )
             if self.framing.counterbalance and self._draw is not None:
@@ -49,8 +48,9 @@ class Labelling:
         """Return the order of a seat's actions, drawn if shuffled."""
         view, framing = decision.view, self.framing
         if not view.game.has_table:
-            target = int(view.facts.get("target", view.seat))
-            return self.of_rule(view.game).ordered(decision.form, target, framing, rng)
+            return self.of_rule(view.game).ordered(
+                decision.form, int(view.facts.get("target", view.seat)), framing, rng
+            )
         if framing.order == "shuffled" and rng is not None:
             return tuple(int(i) for i in rng.permutation(len(view.game.actions[view.seat])))
         return naming(framing, view.game, view.seat)
@@ -93,8 +93,7 @@ class RuleLabels:
     def names(self, form: Form, seat: int) -> tuple[str, ...]:
         """Return the named options of a form in the order of the game; empty for amounts or no move."""
         options, actions = getattr(form, "options", ()), self.game.actions[seat]
-        action_names = actions.also if isinstance(actions, Amounts) else actions
-        return tuple(name for name in action_names if name in options)
+        return tuple(name for name in (actions.also if isinstance(actions, Amounts) else actions) if name in options)
 
     def labels_for(self, names: Sequence[str]) -> dict[str, str]:
         """Return the label of each of these options, given in the order of the game."""

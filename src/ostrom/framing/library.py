@@ -108,8 +108,11 @@ class Library:
                     allowed=sorted(str(p.relative_to(OWN)) for p in OWN.glob("*.txt")),
                 )
             if not any((f / kind).is_dir() for f in folders):
-                kinds = sorted({p.name for f in folders for p in f.iterdir() if any(p.glob("*.txt"))})
-                raise StudyError(f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds)
+                raise StudyError(
+                    f"lies in a folder that no prompt is read from: {kind}",
+                    file=str(path),
+                    allowed=sorted({p.name for f in folders for p in f.iterdir() if any(p.glob("*.txt"))}),
+                )
 
     def with_set(self, name: str | None) -> Library:
         """Return this library with the files of a prompt set on top, from the study's folder."""
@@ -148,8 +151,10 @@ class Library:
     def languages_of(self, path: str) -> list[str]:
         """Return the languages in which a prompt file exists."""
         spoken = [p for f in self._unspoken for p in (f / "languages").glob("*") if _is_file(p / path)]
-        english = [ENGLISH] if any(_is_file(f / path) for f in self._unspoken) else []
-        return [*english, *sorted({p.name for p in spoken})]
+        return [
+            *([ENGLISH] if any(_is_file(f / path) for f in self._unspoken) else []),
+            *sorted({p.name for p in spoken}),
+        ]
 
     def path_of(self, path: str) -> str:
         """Return the path of a file in this language."""
@@ -186,15 +191,23 @@ class Library:
     def own_files(self) -> dict[str, bytes]:
         """Return the files of the prompt set, or else of the user's folder, by relative path."""
         folder = self.top or (None if self.folder is None else Path(self.folder))
-        if folder is None:
-            return {}
-        return {p.relative_to(folder).as_posix(): self.read(p) for p in sorted(folder.rglob("*.txt"))}
+        return (
+            {}
+            if folder is None
+            else {p.relative_to(folder).as_posix(): self.read(p) for p in sorted(folder.rglob("*.txt"))}
+        )
 
     def names(self, kind: str) -> list[str]:
         """Return the files of one kind (``stories``, ``payoffs``, ...), without ending."""
         stems = {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
-        shared = () if self.language == ENGLISH else WORDLESS
-        return sorted(stems | {PurePath(file).stem for file in shared if file.startswith(f"{kind}/")})
+        return sorted(
+            stems
+            | {
+                PurePath(file).stem
+                for file in (() if self.language == ENGLISH else WORDLESS)
+                if file.startswith(f"{kind}/")
+            }
+        )
 
     def need(self, kind: str, name: str) -> None:
         """Refuse a name without a file."""
@@ -205,8 +218,7 @@ class Library:
         """Return the template at a relative path."""
         template = self._templates.get(path)
         if template is None:
-            outside = PurePath(path).is_absolute() or ".." in PurePath(path).parts
-            file = None if outside else self.find(path)
+            file = None if (PurePath(path).is_absolute() or ".." in PurePath(path).parts) else self.find(path)
             if file is None:
                 raise self.missing(path)
             template = self._templates[path] = self._read(text_of(file, self._holder(file)), str(file))
@@ -244,8 +256,14 @@ class Library:
 
     def find(self, path: str) -> Path | None:
         """Return the file of a relative path."""
-        shared = [OWN] if self.language != ENGLISH and path in WORDLESS else []
-        return next((f / path for f in (*self.folders, *shared) if _is_file(f / path)), None)
+        return next(
+            (
+                f / path
+                for f in (*self.folders, *([OWN] if self.language != ENGLISH and path in WORDLESS else []))
+                if _is_file(f / path)
+            ),
+            None,
+        )
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
         """Render a template, without blank lines at its ends.
@@ -364,8 +382,9 @@ class Library:
                 raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
             template = self._read(opening.strip("\n"), str(path))
             trees = [template.tree, *(t for name in included_files(template.tree) for t in self._trees(name))]
-            variables = frozenset(name for tree in trees for name in asks_for(tree))
-            self._stories[file] = CoverStory({**words, **own_words}, template, variables)
+            self._stories[file] = CoverStory(
+                {**words, **own_words}, template, frozenset(name for tree in trees for name in asks_for(tree))
+            )
         return self._stories[file]
 
     def open_story(self, file: str, values: Mapping[str, Any]) -> str:
@@ -416,8 +435,11 @@ def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:
 @cache
 def _foreign() -> tuple[Path, ...]:
     """Return other prompt folders: ``prompts`` of replications, and entry points ``ostrom.prompts``."""
-    beside = [files(package).joinpath("prompts") for package in replications().values()]
-    folders = [Path(str(folder)) for folder in beside if folder.is_dir()]
+    folders = [
+        Path(str(folder))
+        for folder in [files(package).joinpath("prompts") for package in replications().values()]
+        if folder.is_dir()
+    ]
     for point in entry_points(group="ostrom.prompts"):
         location = getattr(point.load(), "__path__", None)
         if location:

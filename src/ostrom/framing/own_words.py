@@ -98,8 +98,11 @@ def common_names(library: Library, game: Game, names: Sequence[str], labels: Seq
         if len(set(same)) == 1:
             named.append(same[0])
         else:
-            each = [{"label": label, "name": names[s]} for s, label in enumerate(same)]
-            named.append(library.fill("common.txt", {"players": each}))
+            named.append(
+                library.fill(
+                    "common.txt", {"players": [{"label": label, "name": names[s]} for s, label in enumerate(same)]}
+                )
+            )
     return named
 
 
@@ -124,9 +127,11 @@ def lacks_names(framing: Framing, game: Game) -> str | None:
     """Return why the seats of a game cannot be named as the framing says; None if they can."""
     if framing.names == "titles" and not game.words.titles:
         return "names: titles needs a game that carries titles"
-    if framing.names == "other" and game.seats != 2:
-        return f"names: other needs a game of two seats, this one has {game.seats}"
-    return None
+    return (
+        f"names: other needs a game of two seats, this one has {game.seats}"
+        if framing.names == "other" and game.seats != 2
+        else None
+    )
 
 
 def lacks_meaning(framing: Framing, style: str, library: Library, game: Game) -> str | None:

@@ -222,8 +222,10 @@ class OwnPayoffs:
         return tuple(by_seat[s] for s in self._others)
 
     def _named(self, rest: Sequence[int], only: dict[int, int] | None = None) -> list[dict[str, str]]:
-        actions = dict(zip(self._others, rest, strict=True)) if only is None else only
-        return [{"name": self.names[s], "label": self.labels[s][a]} for s, a in actions.items()]
+        return [
+            {"name": self.names[s], "label": self.labels[s][a]}
+            for s, a in (dict(zip(self._others, rest, strict=True)) if only is None else only).items()
+        ]
 
     def _paid(self, own: int, rest: Sequence[int]) -> str:
         return shown(self._value(own, rest))

@@ -96,8 +96,9 @@ class PromptRenderer:
         if page.setup is None:
             live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
             return self._live_prompt(page, decision, live, past)
-        text = self._text(page, view.round, past)
-        return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub)
+        return Prompt(
+            self._text(page, view.round, past), page.options, page.instruction, page.facts, page.system, page.stub
+        )
 
     def _puts_alike(
         self,
@@ -170,8 +171,9 @@ class PromptRenderer:
         view, form = decision.view, decision.form
         options_seat = int(view.facts.get("target", view.seat))  # a prediction lists another seat's options
         options = options_of(form, self.labelling.named(decision, options_seat, order))
-        target = self.history_renderer.name(view, options_seat)
-        values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
+        values = self._values(
+            view, order, {**extra, "kind": decision.kind, "target": self.history_renderer.name(view, options_seat)}
+        )
         if not view.game.has_table:
             values["labelled"] = [{"label": v, "option": k} for k, v in options.items() if k != v]
         if not self._lasting(view, form):
@@ -187,8 +189,14 @@ class PromptRenderer:
         view, form = decision.view, decision.form
         values = self._values(view, self.labelling.order_of(decision, None), {**extra, "kind": decision.kind})
         instruction = self._instruct(form, {}, values, self._answer_file(form))
-        turn_values = {**values, "past": None, "question": self.question(decision, values), "instruction": instruction}
-        return Prompt(self.library.fill("turn.txt", turn_values), {}, instruction)
+        return Prompt(
+            self.library.fill(
+                "turn.txt",
+                {**values, "past": None, "question": self.question(decision, values), "instruction": instruction},
+            ),
+            {},
+            instruction,
+        )
 
     def _system(self, values: Mapping[str, Any]) -> str:
         """Return the system message."""
@@ -257,8 +265,10 @@ class PromptRenderer:
             page.pieces = self._pieces(page, past)
         if page.pieces is not None and past != "":
             return put_in(page.pieces, {"round": number, "past": past})
-        question = self.question(page.decision, {**page.values, "round": number})
-        holes = {"question": question, "instruction": page.instruction}
+        holes = {
+            "question": self.question(page.decision, {**page.values, "round": number}),
+            "instruction": page.instruction,
+        }
         if past is not None:
             holes["past"] = past
         turn = self.library.fill_around(self._around, ("turn", past is None), "turn.txt", holes, lambda: {"past": None})
@@ -325,26 +335,29 @@ class PromptRenderer:
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
         form_values = {**values, "options": list(options.values())} if options else values
-        record = self._record(form, form_values, self.framing.wording)
-        return self.library.fill(file, {**values, **self._offered(form, options), "record": record})
+        return self.library.fill(
+            file,
+            {**values, **self._offered(form, options), "record": self._record(form, form_values, self.framing.wording)},
+        )
 
     def fields(self, decision: Decision) -> str:
         """Return what the fields of a page must hold, for a person's record answer."""
         view = self.with_titles(decision).view
-        values = self._values(view, naming(self.framing, view.game, view.seat), {})
-        return self._record(decision.form, values, PAGE)
+        return self._record(decision.form, self._values(view, naming(self.framing, view.game, view.seat), {}), PAGE)
 
     def _record(self, form: Form, values: Mapping[str, Any], wording: str | None) -> str:
         """Return what a JSON answer must hold, in words."""
         if not isinstance(form, Record):
             return ""
-        about = {**values, "schema": form.schema, **self._most_words}
-        return self.library.fill(record_file(self.library, form.name, wording), about)
+        return self.library.fill(
+            record_file(self.library, form.name, wording), {**values, "schema": form.schema, **self._most_words}
+        )
 
     def correction(self, reason: str, instruction: str) -> str:
         """Return the message after an unreadable reply."""
-        fill_values = {"reason": self.library.reason(reason), "instruction": instruction}
-        return self.library.fill("answers/correction.txt", fill_values)
+        return self.library.fill(
+            "answers/correction.txt", {"reason": self.library.reason(reason), "instruction": instruction}
+        )
 
     def empty_reply_text(self) -> str:
         """Return the text that stands for an empty reply when it is asked for again."""
@@ -392,9 +405,7 @@ class PromptRenderer:
             asked = self.library.fill(self._question_file(decision), values)
         if (file := self._talk_file(decision)) is not None:
             asked = "\n\n".join(filter(None, (self.library.fill(file, values), asked)))
-        if "talk" not in facts:
-            return asked
-        return self.library.fill(talk_files(facts)[1], {**values, "question": asked})
+        return asked if "talk" not in facts else self.library.fill(talk_files(facts)[1], {**values, "question": asked})
 
     def _talk_file(self, decision: Decision) -> str | None:
         view = decision.view
@@ -455,8 +466,10 @@ class PromptRenderer:
                 self.history_renderer.name(view, view.seat),
                 self.library.fill("names/other.txt", {"words": self.words}),
             )
-            named = tuple(own if s == view.seat else other for s in range(view.game.seats))
-            return replace(decision, view=replace(view, names=named))
+            return replace(
+                decision,
+                view=replace(view, names=tuple(own if s == view.seat else other for s in range(view.game.seats))),
+            )
         titles = tuple(self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles)
         return replace(decision, view=replace(view, names=titles))
 

@@ -75,8 +75,9 @@ def rules_text(library: Library, view: View, wording: str | None, values: Mappin
         text += "\n\n" + library.fill(f"mechanisms/{view.mechanism}.sham.txt", values)
     if (other := view.facts.get("as_long_as")) is not None:
         meant = {**values, "facts": other["facts"], "mechanism": other["mechanism"]}
-        replaced = _with_talk(library, library.fill(rules_file(other["mechanism"], wording), meant), meant)
-        missing = tokens(replaced) - tokens(text)
+        missing = tokens(
+            _with_talk(library, library.fill(rules_file(other["mechanism"], wording), meant), meant)
+        ) - tokens(text)
         if missing > 0:
             text += "\n\n" + of_length(library.fill(FILLER, values), missing)
     return text

@@ -50,8 +50,7 @@ def text_of(path: Path, within: Path | None = None) -> str:
 @lru_cache(maxsize=512)
 def included_files(tree: nodes.Template) -> tuple[str, ...]:
     """Return the files that a template includes; their names are never computed."""
-    kinds = (nodes.Include, nodes.Import, nodes.FromImport)
-    named = [getattr(node, "template", None) for node in tree.find_all(kinds)]
+    named = [getattr(node, "template", None) for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport))]
     return tuple(str(name.value) for name in named if isinstance(name, nodes.Const))
 
 

@@ -28,9 +28,7 @@ def _missing(rules: Mechanism, missed: Any = None, missed_at_most: Any = None) -
 
 
 def _predicted(rules: Mechanism, predict: Any = None, watched: Any = None) -> Mechanism:
-    if predict is None and watched is None:
-        return rules
-    return Predicted(rules, predict, watched)
+    return rules if predict is None and watched is None else Predicted(rules, predict, watched)
 
 
 @checked
@@ -91,12 +89,14 @@ class NamedMechanisms(Registry[Mechanism]):
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
         """Return the parameters of a mechanism, and the keys of its wrappers."""
         own = super().parameters(name)
-        around = {
-            word: inspect.signature(wrap).parameters[word].replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for word, wrap in KEYS.items()
-            if word not in own
+        return {
+            **own,
+            **{
+                word: inspect.signature(wrap).parameters[word].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                for word, wrap in KEYS.items()
+                if word not in own
+            },
         }
-        return {**own, **around}
 
 
 mechanisms = NamedMechanisms(

@@ -85,8 +85,7 @@ def absent(name: str) -> Callable[..., Mechanism] | None:
     def build(*args: Any, **params: Any) -> Mechanism:
         return AbsentMechanism(name, {**dict(zip(own, args, strict=False)), **params})
 
-    places = [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=None) for one in own]
-    build.__signature__ = Signature(places)  # type: ignore[attr-defined]
+    build.__signature__ = Signature([Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=None) for one in own])  # type: ignore[attr-defined]
     return build
 
 
@@ -100,8 +99,10 @@ class AbsentMechanism(Mechanism):
         vars(self).update(self._shapes[0].fields, name=name)
 
     def _of(self, game: Game) -> RulesShape:
-        played = (shape for shape in self._shapes if shape.game == game.name and shape.game_params == game.params)
-        return next(played, self._shapes[0])
+        return next(
+            (shape for shape in self._shapes if shape.game == game.name and shape.game_params == game.params),
+            self._shapes[0],
+        )
 
     def fit(self, game: Game) -> None:
         """Refuse no game: the matches were already played."""
@@ -119,8 +120,9 @@ class AbsentMechanism(Mechanism):
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
         """Return the members that the society had."""
-        populations = (shape.population for shape in self._shapes if shape.types == list(names))
-        return next(populations, None) or super().population(names, seats)
+        return next(
+            (shape.population for shape in self._shapes if shape.types == list(names)), None
+        ) or super().population(names, seats)
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:
         """Return the placeholder of a preparation, by its name."""

@@ -17,7 +17,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.moved import FormerNames
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.missing import Missing
-from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+from ostrom.mechanisms.protocol import Decision, Play, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         """Return the weight of each of ``rounds`` rounds of a meeting: the score of a player is the weighted sum of its
         payoffs. By default all weigh the same, or as ``discount`` says."""
         discount = getattr(self, "discount", None)
-        if discount is None or discount == 1:
-            return (1.0 / rounds,) * rounds
-        return round_weights(rounds, discount)
+        return (1.0 / rounds,) * rounds if discount is None or discount == 1 else round_weights(rounds, discount)
 
     may_talk: ClassVar[bool] = True
     """Whether players can talk under these rules (``talk: {...}``)."""
@@ -291,8 +289,7 @@ def drive(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
         try:
             due = play.send(answers)
         except StopIteration as stop:
-            outcome: Outcome = stop.value
-            return outcome
+            return stop.value  # type: ignore[no-any-return]
 
 
 class DelegatingMechanism(Mechanism):
@@ -384,9 +381,7 @@ class WrappedMechanism(DelegatingMechanism):
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """Return a player's decisions under the wrapped rules; 0 for an observer whom this wrapper adds."""
         added = self.observers - self.rules.observers
-        if player >= players - added:
-            return 0
-        return self.rules.decisions_of(game, player, players - added)
+        return 0 if player >= players - added else self.rules.decisions_of(game, player, players - added)
 
     def most_decisions(self, game: Game) -> int:
         """Return the sum of the decisions of all players."""

@@ -72,9 +72,11 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
             "is no control of a mechanism", file=file, key=f"{key}.control", actual=control, allowed=CONTROLS
         )
     if control != "sham":
-        if isinstance(rules, Recognised):
-            return Recognised(OneShotControl(rules.rules, control))
-        return OneShotControl(rules, control)
+        return (
+            Recognised(OneShotControl(rules.rules, control))
+            if isinstance(rules, Recognised)
+            else OneShotControl(rules, control)
+        )
     sham = sham_of(rules)
     if sham is None:
         raise StudyError(
@@ -131,6 +133,5 @@ class OneShotControl(Mechanism):
         """Return the facts for a text of equal length: the replaced rules and their facts."""
         if self.control != "length":
             return {}
-        asking = self.rules.preparation(game, 0) or self.rules
-        first = next(asking.play(game, Streams(0, 0)))[0].view
+        first = next((self.rules.preparation(game, 0) or self.rules).play(game, Streams(0, 0)))[0].view
         return {"as_long_as": {"mechanism": first.mechanism, "facts": dict(first.facts)}}

@@ -157,8 +157,14 @@ class Design(Mechanism):
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask the one player for its design."""
         self.check(game)
-        view = View(game, self.seat, self.name, facts=self.rules.told(game))
-        answers = yield [Decision(0, "design", view, self.rules.form(game, self.seat))]
+        answers = yield [
+            Decision(
+                0,
+                "design",
+                View(game, self.seat, self.name, facts=self.rules.told(game)),
+                self.rules.form(game, self.seat),
+            )
+        ]
         design = self.rules.read(game, self.seat, answers[0].value)
         if problem := self.rules.refuse(game, design):
             raise GameError(f"mechanism {self.name}: design {design}: {problem}")

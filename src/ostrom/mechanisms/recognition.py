@@ -52,8 +52,9 @@ class Recognised(WrappedMechanism):
         view, rounds = unpredicting(view), outcome.played
         sham = view.facts.get("sham") or rounds[: len(view.history)] != list(view.history)
         if not (self.society or sham or view.game.actions != game.actions):
-            history = History(rounds, gaps=any(played.void for played in rounds))
-            view = replace(view, round=len(rounds) + 1, history=history)
+            view = replace(
+                view, round=len(rounds) + 1, history=History(rounds, gaps=any(played.void for played in rounds))
+            )
         # Set aside: it leaves no turn in a dialogue. Optional: an unreadable answer is dropped.
         return replace(view, facts={**view.facts, "aside": True, "optional": True})
 

@@ -219,8 +219,9 @@ class SocietyRules(Mechanism):
             players = sorted(table_of)
             answer_of: dict[int, Answer] = {}
             if players:
-                answers = yield [self.question(life, p, table_of[p], number) for p in players]
-                answer_of = dict(zip(players, answers, strict=True))
+                answer_of = dict(
+                    zip(players, (yield [self.question(life, p, table_of[p], number) for p in players]), strict=True)
+                )
             played: dict[int, Round] = {}
             for round_ in self.settle(life, tables, answer_of, number, missing):
                 life.rounds.append(round_)
@@ -255,8 +256,15 @@ class SocietyRules(Mechanism):
         game, who = life.game, []
         for player in range(life.count):
             seat, other = self.seat(game, player), "your neighbour" if life.links else "the other player"
-            names = ("You", other) if seat == 0 else (other, "You")
-            view = View(game, seat, self.name, number, life.history(player), self.told, names)
+            view = View(
+                game,
+                seat,
+                self.name,
+                number,
+                life.history(player),
+                self.told,
+                ("You", other) if seat == 0 else (other, "You"),
+            )
             who.append((player, view, life.agent(player)))
         return statements(who, self.state_as, when)
 
@@ -282,15 +290,21 @@ class SocietyRules(Mechanism):
                 profile = profile_of(game, at_table)
                 rounds.append(Round(number, profile, game.payoff(profile), table, missed=late))
             else:
-                played = simultaneous_round(game, number, [answer.value for answer in at_table], late)
-                rounds.append(replace(played, players=table))
+                rounds.append(
+                    replace(
+                        simultaneous_round(game, number, [answer.value for answer in at_table], late), players=table
+                    )
+                )
         return rounds
 
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
         """Return a round as a member remembers it, with its co-players' names."""
-        names = [display_name(who, life.names, player) for who in played.players]
         return Round(
-            played.number, played.actions, played.payoffs, facts={**played.facts, "names": names}, missed=played.missed
+            played.number,
+            played.actions,
+            played.payoffs,
+            facts={**played.facts, "names": [display_name(who, life.names, player) for who in played.players]},
+            missed=played.missed,
         )
 
     def _remember(self, life: SocietyState, played: ByPlayer) -> None:
@@ -391,8 +405,7 @@ class Rewiring:
         self, kind: str, life: SocietyState, player: int, number: int, name: str, told: Mapping[str, Any],
         near: list[int], far: list[int],
     ) -> Decision:  # fmt: skip
-        window = int(told["window"])
-        oldest = max(0, len(life.past) - window)
+        oldest = max(0, len(life.past) - int(told["window"]))
         people = [
             {
                 "name": display_name(who, life.names, player),
@@ -401,17 +414,33 @@ class Rewiring:
             }
             for who in (*near, *far)
         ]
-        facts = {**told, "people": people, "neighbours": len(life.links[player])}
-        view = View(life.game, 0, name, number, life.history(player), facts, life.unnamed)
-        form = links_form(near, far, life.names) if kind == "link" else accept_form(far, life.names)
-        return Decision(player, kind, view, form, life.agent(player))
+        view = View(
+            life.game,
+            0,
+            name,
+            number,
+            life.history(player),
+            {**told, "people": people, "neighbours": len(life.links[player])},
+            life.unnamed,
+        )
+        return Decision(
+            player,
+            kind,
+            view,
+            links_form(near, far, life.names) if kind == "link" else accept_form(far, life.names),
+            life.agent(player),
+        )
 
 
 def links_form(near: list[int], far: list[int], names: tuple[str, ...]) -> Record:
     """Return the form of link changes: whom to leave, and to whom to propose; nobody is allowed."""
     choices = {"cut": near, "propose": far}
-    properties = {key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()}
-    return Record("links", closed_object(properties))
+    return Record(
+        "links",
+        closed_object(
+            {key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()}
+        ),
+    )
 
 
 def accept_form(who: list[int], names: tuple[str, ...]) -> Record:

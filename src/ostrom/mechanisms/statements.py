@@ -70,8 +70,7 @@ def place_key(own: int, other: int) -> str:
 def table_form() -> Record:
     """The answer form of a memory-one table: five percentages."""
     keys = ["first", *(place_key(own, other) for own, other in PLACES)]
-    chance = {"type": "integer", "minimum": 0, "maximum": 100}
-    return Record("memory_one", closed_object(dict.fromkeys(keys, chance)))
+    return Record("memory_one", closed_object({key: {"type": "integer", "minimum": 0, "maximum": 100} for key in keys}))
 
 
 def statement_form(how: str, game: Game, seat: int) -> Form:
@@ -150,8 +149,7 @@ class Stated(WrappedMechanism):
         if "after" in self.state:
             rounds = outcome.played
             past = History(rounds, gaps=any(played.void for played in rounds))
-            after = [replace(view, round=len(rounds) + 1, history=past) for view in views]
-            yield from self._statements(after, "after")
+            yield from self._statements([replace(view, round=len(rounds) + 1, history=past) for view in views], "after")
         return outcome
 
     def _statements(self, views: Sequence[View], when: str) -> Generator[list[Decision], Sequence[Answer], None]:
@@ -166,8 +164,9 @@ class Stated(WrappedMechanism):
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """A player's decisions in the wrapped mechanism, plus its statements if it has a seat."""
-        stated = statement_count(self.state, self.state_as) if player < game.seats else 0
-        return super().decisions_of(game, player, players) + stated
+        return super().decisions_of(game, player, players) + (
+            statement_count(self.state, self.state_as) if player < game.seats else 0
+        )
 
 
 Predictors = Annotated[Literal["players", "observer"] | None, InWords("players, observer or null")]
@@ -251,8 +250,13 @@ class Predicted(WrappedMechanism):
             facts["target_stage"] = target.view.facts["stage"]
         form = form_of(game.actions[seat]) if game.has_table else target.form
         seen = own.view
-        view = View(game, seen.seat, seen.mechanism, seen.round, seen.history, facts, seen.names)
-        return Decision(own.player if observer is None else observer, "predict", view, form, own.agent)
+        return Decision(
+            own.player if observer is None else observer,
+            "predict",
+            View(game, seen.seat, seen.mechanism, seen.round, seen.history, facts, seen.names),
+            form,
+            own.agent,
+        )
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """An upper bound of a player's decisions under the rules and its predictions; an observer only predicts."""

@@ -43,8 +43,11 @@ class Channel:
             return tuple(range(game.seats))
         seats: set[int] = set()
         for member in [self.members] if isinstance(self.members, str) else self.members:
-            of_role = {seat for seat, role in enumerate(game.roles) if role == member}
-            own = {member - 1} if type(member) is int and 1 <= member <= game.seats else of_role
+            own = (
+                {member - 1}
+                if type(member) is int and 1 <= member <= game.seats
+                else {seat for seat, role in enumerate(game.roles) if role == member}
+            )
             if not own:
                 roles = ", ".join(dict.fromkeys(game.roles))
                 raise GameError(
@@ -71,8 +74,9 @@ def channels_of(value: Any) -> dict[str, Channel]:
     for name, channel in value.items():
         if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", name):
             raise ParameterError(f"talk.channels: a name has small letters, digits and _ (found {short_repr(name)})")
-        options = channel if isinstance(channel, Mapping) else {"members": channel}
-        channels[name] = options_of(Channel, options, f"talk.channels.{name}")
+        channels[name] = options_of(
+            Channel, channel if isinstance(channel, Mapping) else {"members": channel}, f"talk.channels.{name}"
+        )
     return channels
 
 
@@ -192,8 +196,7 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
                 if missed:
                     late.add(speaker.player)
                 elif speaker.receivers:
-                    choice = answer.value.get("to", next(iter(speaker.receivers)))
-                    message |= speaker.receivers[choice]
+                    message |= speaker.receivers[answer.value.get("to", next(iter(speaker.receivers)))]
                 spoken.append(message)
             messages = [*messages, *spoken]
     return messages, tuple(sorted(late))
@@ -253,19 +256,18 @@ class Talking(WrappedMechanism):
 
     def most_decisions(self, game: Game) -> int:
         """The decisions of the wrapped mechanism plus the messages."""
-        senders = sum(self._speaks(game, player) for player in range(self.members(game)))
-        return self.rules.most_decisions(game) + self.talks(game) * self.talk.turns * senders
+        return self.rules.most_decisions(game) + self.talks(game) * self.talk.turns * sum(
+            self._speaks(game, player) for player in range(self.members(game))
+        )
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """A player's decisions in the wrapped mechanism, plus its messages if it may send any."""
         speaks = player < players - self.observers and self._speaks(game, player)
-        own = self.talks(game) * self.talk.turns if speaks else 0
-        return super().decisions_of(game, player, players) + own
+        return super().decisions_of(game, player, players) + (self.talks(game) * self.talk.turns if speaks else 0)
 
     def _speaks(self, game: Game, player: int) -> bool:
         sender, channels = self.talk.sender(game), self.talk.open_channels(game)
-        heard = not channels or any(player in seats for seats, _ in channels.values())
-        return heard and sender in (None, player)
+        return (not channels or any(player in seats for seats, _ in channels.values())) and sender in (None, player)
 
 
 class _Floor:

@@ -46,9 +46,11 @@ class NamedRounds(Memory):
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """Ask for a new list of rounds after every round, once there are more than can be shown."""
         played = len(view.history)
-        if played <= self.k or (notes and notes[-1].covers == played):
-            return None
-        return NoteDue(round_numbers("recall", self.k, played), played)
+        return (
+            None
+            if played <= self.k or (notes and notes[-1].covers == played)
+            else NoteDue(round_numbers("recall", self.k, played), played)
+        )
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """Return the rounds that were named last."""
@@ -85,9 +87,11 @@ class Curated(Memory):
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """Ask for a choice among the rounds in view, once there are too many."""
         left = self._left(view, notes)
-        if len(left) <= self.k:
-            return None
-        return NoteDue(round_numbers("keep", self.k, [r.number for r in left]), len(view.history), left)
+        return (
+            None
+            if len(left) <= self.k
+            else NoteDue(round_numbers("keep", self.k, [r.number for r in left]), len(view.history), left)
+        )
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """Return the selected rounds and those played since, up to k."""
@@ -130,15 +134,17 @@ class Summary(Memory):
         last = notes[-1] if notes else None
         covered = last.covers if last else 0
         old = len(view.history) - self.keep
-        if old - covered < self.every:
-            return None
-        return NoteDue(Text(words=self.words), old, view.history[covered:old], last.text if last else None)
+        return (
+            None
+            if old - covered < self.every
+            else NoteDue(Text(words=self.words), old, view.history[covered:old], last.text if last else None)
+        )
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> MemoryView:  # noqa: ARG002
         """Return the latest note and all rounds that it does not cover."""
-        if not notes:
-            return MemoryView(view.history)
-        return MemoryView(view.history[notes[-1].covers :], note=notes[-1].text)
+        return (
+            MemoryView(view.history) if not notes else MemoryView(view.history[notes[-1].covers :], note=notes[-1].text)
+        )
 
     def most_lines(self, rounds: int) -> int:
         """The rounds that no note covers, and about as many lines as the note has."""

@@ -91,8 +91,9 @@ class Environment:
         For an environment stored as a run: an episode for every missing unit, preparations included; playing all of
         them completes the run.
         """
-        units = map(self.plan.unit, range(len(self.plan)))
-        wanted = (unit for unit in units if unit.kind == "match" or self.path is not None)
+        wanted = (
+            unit for unit in map(self.plan.unit, range(len(self.plan))) if unit.kind == "match" or self.path is not None
+        )
         return (self.episode(unit.index) for unit in wanted if unit.index not in self._ended)
 
     def close(self) -> None:
@@ -206,11 +207,19 @@ class Environment:
             ended = journal.outcome_of(unit.index)
             if ended is not None and ended[0] == "done":
                 return UnitEnd(scores=ended[2], facts=ended[3])
-            resume = journal.has_begun(unit.index)
-            done = await self._played(unit, Assignment(unit, resume=resume, again=ended is not None))
+            done = await self._played(
+                unit, Assignment(unit, resume=journal.has_begun(unit.index), again=ended is not None)
+            )
             if (state := _state(done.error)) is not None:
-                reason = None if done.error is None else str(done.error)
-                journal.finish(unit.index, state, reason, done.steps, done.scores, done.facts, done.rows)
+                journal.finish(
+                    unit.index,
+                    state,
+                    None if done.error is None else str(done.error),
+                    done.steps,
+                    done.scores,
+                    done.facts,
+                    done.rows,
+                )
                 await journal.flush()
                 if state != "failed":
                     self._ended.add(unit.index)
@@ -228,8 +237,9 @@ class Environment:
 
 def outside_matches(plan: StudyPlan) -> tuple[int, ...]:
     """Return the numbers of the matches that have an ``outside/NAME`` player."""
-    units = map(plan.unit, range(len(plan)))
-    return tuple(unit.index for unit in units if unit.kind == "match" and outside_players(unit))
+    return tuple(
+        unit.index for unit in map(plan.unit, range(len(plan))) if unit.kind == "match" and outside_players(unit)
+    )
 
 
 def _refuse_unsuited(plan: StudyPlan, *, recorded: bool) -> None:

@@ -192,8 +192,9 @@ class SeatHost:
 
     def _write(self) -> None:
         if self._folder is not None:
-            tokens = {str(seat): chair.token for seat, chair in sorted(self._waiting.items())}
-            access = json.dumps({"url": self.url, "tokens": tokens})
+            access = json.dumps(
+                {"url": self.url, "tokens": {str(seat): chair.token for seat, chair in sorted(self._waiting.items())}}
+            )
             write_atomically(self._folder / FILE, access.encode(), mode=0o600)
 
 

@@ -43,8 +43,11 @@ Call = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, ToolReply]]
 
 
 def _tool(name: str, about: str, properties: Mapping[str, Any], required: Iterable[str] = ()) -> types.Tool:
-    schema = {"type": "object", "properties": {**properties, **SEAT}, "required": list(required)}
-    return types.Tool(name=name, description=about, input_schema=schema)
+    return types.Tool(
+        name=name,
+        description=about,
+        input_schema={"type": "object", "properties": {**properties, **SEAT}, "required": list(required)},
+    )
 
 
 TOOLS = [
@@ -171,8 +174,10 @@ class SeatServer:
             await _bounded(request)
         except Refused as refused:
             # A JSON-RPC error: clients show its text.
-            error = {"code": types.INVALID_REQUEST, "message": refused.reason}
-            response = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, refused.status)
+            response = JSONResponse(
+                {"jsonrpc": "2.0", "id": None, "error": {"code": types.INVALID_REQUEST, "message": refused.reason}},
+                refused.status,
+            )
             await response(scope, receive, send)
             return
         await self._manager.handle_request({**scope, CHAIR: chair}, receive, send)

@@ -60,8 +60,7 @@ class Advised(Mechanism):
             answers = yield [act(replace(view, facts={**self.told, "advice": advice[view.seat]})) for view in views]
             played = profile_of(game, answers)
             followed = [place == recommended for place, recommended in zip(played, advice, strict=True)]
-            facts = {"advice": advice, "followed": followed}
-            rounds.append(Round(number, played, game.payoff(played), facts=facts))
+            rounds.append(Round(number, played, game.payoff(played), facts={"advice": advice, "followed": followed}))
         scores = tuple(match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats))
         return Outcome(rounds, scores, {"advice": [list(r.facts["advice"]) for r in rounds]})
 
@@ -89,9 +88,11 @@ class Advised(Mechanism):
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
         """Return one act per round for a client, and its share of the clients for an adviser."""
-        if player < game.seats:
-            return self.rounds
-        return self.rounds * len(range(player - game.seats, game.seats, self.observers))
+        return (
+            self.rounds
+            if player < game.seats
+            else self.rounds * len(range(player - game.seats, game.seats, self.observers))
+        )
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""

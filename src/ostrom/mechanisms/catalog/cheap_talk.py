@@ -54,8 +54,9 @@ class CheapTalk(Mechanism):
         for number in range(1, self.rounds + 1):
             history = History(rounds, gaps=any(r.void for r in rounds))
             views = [View(game, seat, self.name, number, history, self.told) for seat in range(game.seats)]
-            speakers = [Speaker(view.seat, view, {}) for view in views]
-            transcript, late = yield from conversation(self.talk, speakers, lambda speaker, _: speaker.view)
+            transcript, late = yield from conversation(
+                self.talk, [Speaker(view.seat, view, {}) for view in views], lambda speaker, _: speaker.view
+            )
             messages = [message["text"] for message in transcript]
             if missing is None or not late or not missing.voids:
                 facts = {**self.told, "messages": messages}

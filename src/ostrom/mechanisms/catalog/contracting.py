@@ -45,8 +45,7 @@ def transfers(contract: Sequence[int], profile: Sequence[int]) -> tuple[float, .
     unit = Fraction(1, 2**bits) if bits >= 0 else Fraction(2**-bits)
     units = [floor(t / unit) for t in exact]
     missing = -sum(units)
-    by_loss = sorted(range(len(exact)), key=lambda s: (units[s] * unit - exact[s], s))
-    for seat in by_loss[:missing]:
+    for seat in sorted(range(len(exact)), key=lambda s: (units[s] * unit - exact[s], s))[:missing]:
         units[seat] += 1
     return tuple(float(u * unit) for u in units)
 
@@ -173,8 +172,11 @@ class Contracting(Designed):
         played = profile_of(game, answers)
         paying = contracted_game(game, contract) if in_force else game
         payoffs = paying.payoff(played)
-        paid = list(transfers(contract, played)) if in_force else [0.0] * game.seats
-        settled = {"in_force": in_force, "refusers": refusers, "transfers": paid}
+        settled = {
+            "in_force": in_force,
+            "refusers": refusers,
+            "transfers": list(transfers(contract, played)) if in_force else [0.0] * game.seats,
+        }
         round_ = Round(
             1, played, payoffs, expected=expected_payoffs(paying, answers), facts=settled,
             paid=tuple(transfers(contract, played)) if in_force else (0.0,) * game.seats,

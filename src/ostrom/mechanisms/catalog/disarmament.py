@@ -42,8 +42,9 @@ class Disarmament(Mechanism):
                     if low == high:
                         continue
                     facts = self._facts(caps, moves) | {"action": action, "least": low, "sweep": sweep}
-                    view = View(game, seat, self.name, facts=facts)
-                    answers = yield [Decision(seat, "disarm", view, cap_form(low, high))]
+                    answers = yield [
+                        Decision(seat, "disarm", View(game, seat, self.name, facts=facts), cap_form(low, high))
+                    ]
                     cap = answers[0].value["cap"]
                     if cap < high:
                         caps[seat][action] = cap
@@ -60,8 +61,11 @@ class Disarmament(Mechanism):
             int(streams.for_round(1, seat, "play").choice(len(chances), p=chances)) for seat, chances in enumerate(odds)
         )
         payoffs = game.payoff(played)
-        round_ = Round(1, played, payoffs, expected=game.expected(odds))
-        return Outcome([round_], payoffs, {"caps": [list(row) for row in caps], "moves": list(moves)})
+        return Outcome(
+            [Round(1, played, payoffs, expected=game.expected(odds))],
+            payoffs,
+            {"caps": [list(row) for row in caps], "moves": list(moves)},
+        )
 
     def _facts(self, caps: Caps, moves: Sequence[dict[str, int]]) -> dict[str, Any]:
         return {"sweeps": self.sweeps, "caps": [list(row) for row in caps], "moves": [dict(move) for move in moves]}

@@ -47,8 +47,7 @@ def sentences(text: str) -> Genome:
 
 def tidy(sentence: str) -> str:
     """Return a sentence as one line of bounded length without control characters."""
-    plain = "".join(c if c.isprintable() else " " for c in sentence)
-    return " ".join(plain.split())[:LONGEST].strip()
+    return " ".join("".join(c if c.isprintable() else " " for c in sentence).split())[:LONGEST].strip()
 
 
 def chosen(genome: Sequence[str], share: float, rng: np.random.Generator) -> list[int]:
@@ -194,8 +193,7 @@ class Evolution(DelegatingMechanism):
     def play(self, game: Game, streams: Streams) -> Play:
         """Play the matches of a generation, then create the next one."""
         self.check(game)
-        count = self.members
-        genomes = self.genomes or [list(self.founders[i % len(self.founders)]) for i in range(count)]
+        genomes = self.genomes or [list(self.founders[i % len(self.founders)]) for i in range(self.members)]
         designs = yield from self._designed(game, streams, genomes)
         rounds, scores = yield from self._matches(game, streams, genomes, designs)
         facts: dict[str, Any] = {"generation": self.number, "genomes": genomes}
@@ -209,8 +207,11 @@ class Evolution(DelegatingMechanism):
                 else crossed(genomes[p], genomes[mate], streams.generator(0, i, "crossover"))
                 for i, (p, mate) in enumerate(zip(parents, mates, strict=True))
             ]
-            offspring = yield from self._mutated(game, bred, newborn, streams)
-            facts["next"] = {"genomes": offspring, "parents": parents, "mates": mates}
+            facts["next"] = {
+                "genomes": (yield from self._mutated(game, bred, newborn, streams)),
+                "parents": parents,
+                "mates": mates,
+            }
             if designs is not None:
                 facts["next"]["designs"] = [
                     None
@@ -234,8 +235,7 @@ class Evolution(DelegatingMechanism):
             for member, play in zip(makers, plays, strict=True)
             for decision in next(play)
         ]
-        answers = (yield due) if due else []
-        for member, play, answer in zip(makers, plays, answers, strict=True):
+        for member, play, answer in zip(makers, plays, (yield due) if due else [], strict=True):
             try:
                 play.send([answer])
             except StopIteration as stop:
@@ -294,8 +294,9 @@ class Evolution(DelegatingMechanism):
             # Equal facts stay the same object, so that cached texts are reused.
             cached = told[member, id(view.facts)] = (view.facts, facts)
         seen = View(view.game, view.seat, view.mechanism, view.round, view.history, cached[1], view.names)
-        agent = None if decision.agent is None else table[decision.agent]
-        return Decision(member, decision.kind, seen, decision.form, agent)
+        return Decision(
+            member, decision.kind, seen, decision.form, None if decision.agent is None else table[decision.agent]
+        )
 
     def _parents(
         self, game: Game, scores: Sequence[float], streams: Streams
@@ -337,8 +338,9 @@ class Evolution(DelegatingMechanism):
     def _question(self, game: Game, member: int, sentence: str) -> Decision:
         facts = {"alone": True, "sentence": sentence}
         form = Text(words=max(20, 3 * len(sentence.split())), characters=1000)
-        agent = self.members if self.observers else None
-        return Decision(member, "paraphrase", View(game, 0, self.name, facts=facts), form, agent)
+        return Decision(
+            member, "paraphrase", View(game, 0, self.name, facts=facts), form, self.members if self.observers else None
+        )
 
     def _most_paraphrases(self) -> int:
         """Return the most sentences reworded for one member in one generation."""
@@ -358,10 +360,12 @@ class Evolution(DelegatingMechanism):
 
     def _playing(self, game: Game) -> int:
         """Return the decisions of one member in a generation's matches, and before them."""
-        society = self.rules.society
-        rules, players = (self.rules.for_players(self.members), self.members) if society else (self.rules, game.seats)
-        meeting = max(rules.decisions_of(game, seat, players) for seat in range(game.seats))
-        return self.meetings * meeting + self._most_designs(game)
+        rules, players = (
+            (self.rules.for_players(self.members), self.members) if self.rules.society else (self.rules, game.seats)
+        )
+        return self.meetings * max(
+            rules.decisions_of(game, seat, players) for seat in range(game.seats)
+        ) + self._most_designs(game)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
         """Return the decisions of a member, or of the observer who paraphrases for all."""

@@ -41,8 +41,10 @@ class InTurn(Mechanism):
         profile = profile_of(game, answers)
         payoffs = game.payoff(profile)
         # Odds that depend on earlier draws give no expectation.
-        expected = expected_payoffs(game, answers) if self.shown == "nothing" else None
-        return Outcome([Round(1, profile, payoffs, expected=expected)], payoffs)
+        return Outcome(
+            [Round(1, profile, payoffs, expected=expected_payoffs(game, answers) if self.shown == "nothing" else None)],
+            payoffs,
+        )
 
     def most_decisions(self, game: Game) -> int:
         """One decision per seat."""

@@ -74,8 +74,13 @@ class Mediation(Designed):
     def form(self, game: Game, seat: int) -> Record:
         """Return the form of a mediator: one action per number of delegators."""
         names = list(game.actions[seat])
-        keys = [key_for(count) for count in range(1, game.seats + 1)]
-        return Record("mediator", closed_object({k: {"type": "string", "enum": names} for k in keys}), tuple(names))
+        return Record(
+            "mediator",
+            closed_object(
+                {k: {"type": "string", "enum": names} for k in [key_for(count) for count in range(1, game.seats + 1)]}
+            ),
+            tuple(names),
+        )
 
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
         """Return the mediator of an answer: action indices for 1, 2, ... delegators."""

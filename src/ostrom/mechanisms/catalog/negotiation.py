@@ -142,8 +142,14 @@ class Negotiation(Mechanism):
             facts = {
                 **played.facts, "before": list(played.payoffs), "payments": table.paid, "bound": sorted(bound),
             }  # fmt: skip
-            net = tuple(float(table.net.get(seat, 0)) for seat in range(game.seats))
-            rounds.append(replace(played, payoffs=payoffs, facts=facts, paid=net))
+            rounds.append(
+                replace(
+                    played,
+                    payoffs=payoffs,
+                    facts=facts,
+                    paid=tuple(float(table.net.get(seat, 0)) for seat in range(game.seats)),
+                )
+            )
             table.paid, table.net = [], {}
             if playing.over is not None:
                 break
@@ -156,8 +162,14 @@ class Negotiation(Mechanism):
         passes = 0
         for turn in range(1, self.turns + 1):
             seat = (turn - 1) % game.seats
-            view = self._view(game, seat, number, history, {**told, "turn": turn}, table)
-            (answer,) = yield [Decision(seat, "offer", view, self._offer_form(game, seat))]
+            (answer,) = yield [
+                Decision(
+                    seat,
+                    "offer",
+                    self._view(game, seat, number, history, {**told, "turn": turn}, table),
+                    self._offer_form(game, seat),
+                )
+            ]
             terms, problem = self._terms(game, seat, answer.value, table)
             entry: dict[str, Any] = {
                 "round": number, "turn": turn, "from": seat, "text": answer.value["message"],
@@ -189,8 +201,10 @@ class Negotiation(Mechanism):
                     for other, answer in zip(others, answers, strict=True)
                 ]  # fmt: skip
                 agreed = all(reply["accepts"] for reply in replies)
-                settled = {**entry, "replies": replies, "outcome": "signed" if agreed else "refused"}
-                table.log = [*table.log[:-1], settled]
+                table.log = [
+                    *table.log[:-1],
+                    {**entry, "replies": replies, "outcome": "signed" if agreed else "refused"},
+                ]
                 if agreed:
                     agreement = (len(table.signed) + 1, terms)
                     table.signed.append({
@@ -217,8 +231,9 @@ class Negotiation(Mechanism):
                 due = stages.send(answers)
             except StopIteration as stop:
                 played: Round = stop.value
-                what = tuple("bound" if seat in bound_seats else "" for seat in range(playing.game.seats))
-                return replace(played, what=what)
+                return replace(
+                    played, what=tuple("bound" if seat in bound_seats else "" for seat in range(playing.game.seats))
+                )
 
     def _view(
         self, game: Game, seat: int, number: int, history: History, facts: Mapping[str, Any], table: _Table
@@ -228,8 +243,10 @@ class Negotiation(Mechanism):
     def observer_view(self, view: View, seat: int) -> View:
         """Return a view with the messages, agreements and balances, which all players know."""
         base_view = super().observer_view(view, seat)
-        public = {key: view.facts[key] for key in ("bound", "log", "agreements", "has")}
-        return replace(base_view, facts={**base_view.facts, **public})
+        return replace(
+            base_view,
+            facts={**base_view.facts, **{key: view.facts[key] for key in ("bound", "log", "agreements", "has")}},
+        )
 
     def bound_in(self, game: Game) -> int:
         """The largest payment in a game."""
@@ -282,8 +299,7 @@ class Negotiation(Mechanism):
 
     def most_decisions(self, game: Game) -> int:
         """An offer and the replies of all others per turn, and the acts."""
-        times = 1 if self.when == "start" else self.rounds
-        return times * self.turns * game.seats + self.rounds * game.turns
+        return (1 if self.when == "start" else self.rounds) * self.turns * game.seats + self.rounds * game.turns
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""

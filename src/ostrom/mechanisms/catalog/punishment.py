@@ -80,8 +80,9 @@ class Punishment(Mechanism):
                 late = tuple(sorted({*late, *missed_by(answers)}))
             if missing is not None and late and missing.voids:
                 deductions: list[dict[str, int]] = []
-                zeros = [0.0] * game.seats
-                rounds.append(void_round(game, number, late, facts={"before": zeros, "punishments": deductions}))
+                rounds.append(
+                    void_round(game, number, late, facts={"before": [0.0] * game.seats, "punishments": deductions})
+                )
             else:
                 units = [
                     [0 if a.reading == "missed" else a.value.get(seat_key(s), 0) for s in range(game.seats)]

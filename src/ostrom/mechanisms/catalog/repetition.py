@@ -135,9 +135,9 @@ class Repetition(Mechanism):
 
     def survival(self, number: int) -> float:
         """Return the chance that a round takes place: the match must have gone on after each earlier round."""
-        if self.stopping == "fixed" or self.continuation is None:
-            return 1.0
-        return float(self.continuation ** (number - 1))
+        return (
+            1.0 if self.stopping == "fixed" or self.continuation is None else float(self.continuation ** (number - 1))
+        )
 
     def most_decisions(self, game: Game) -> int:
         """The number of decisions of all rounds."""
@@ -151,8 +151,9 @@ class Repetition(Mechanism):
         """Return plain repetition, if the moves of a round are an entry of a payoff table."""
         if self.sham or not game.has_table:
             return None
-        continuation = self.continuation if self.stopping == "geometric" else None
-        return ArrayRules(self.rounds, self.noise, continuation, self.discount)
+        return ArrayRules(
+            self.rounds, self.noise, self.continuation if self.stopping == "geometric" else None, self.discount
+        )
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""

@@ -46,8 +46,9 @@ class Reputation(SocietyRules):
         state: str | Sequence[str] | None = None,
         state_as: StatementForm = "memory_one",
     ) -> None:
-        record_depth = depth if order == "higher" else 1
-        super().__init__(rounds, window, record_depth, discount, told_continuation, own, state, state_as)
+        super().__init__(
+            rounds, window, depth if order == "higher" else 1, discount, told_continuation, own, state, state_as
+        )
         self.told = {"order": order, **self.told}
 
     sham: bool = False
@@ -113,9 +114,10 @@ class Reputation(SocietyRules):
 
 def _drawn(life: SocietyState, past: ByPlayer, number: int) -> ByPlayer:
     """Return a round with random actions at the actual tables."""
-    tables = {played.players for played in past.values()}
     return {
-        player: drawn_round(life.game, number, table[0], life.streams, table) for table in tables for player in table
+        player: drawn_round(life.game, number, table[0], life.streams, table)
+        for table in {played.players for played in past.values()}
+        for player in table
     }
 
 

@@ -162,8 +162,9 @@ class Society(SocietyRules):
         names = ("You", *(display_name(p, life.names, player) for p in met))
         if with_all:
             names = life.unnamed
-        history = life.history(player) if remembers else EMPTY
-        decision = act(View(life.game, 0, self.name, number, history, facts, names), player)
+        decision = act(
+            View(life.game, 0, self.name, number, life.history(player) if remembers else EMPTY, facts, names), player
+        )
         agent = life.agent(player)
         return decision if agent is None else Decision(player, "act", decision.view, decision.form, agent)
 
@@ -176,8 +177,9 @@ class Society(SocietyRules):
             return list(who)
         rng = life.streams.for_round(number, player, "observed")
         first = [p for p in who if p in met]
-        rest = [who[int(i)] for i in rng.permutation(len(who)) if who[int(i)] not in met]
-        return sorted([*first, *rest][: self.records])
+        return sorted(
+            [*first, *[who[int(i)] for i in rng.permutation(len(who)) if who[int(i)] not in met]][: self.records]
+        )
 
     def settle(
         self,
@@ -194,8 +196,7 @@ class Society(SocietyRules):
         did = {player: game.index(0, answer.value) for player, answer in given.items()}
         earned: dict[int, list[float]] = {player: [] for player in did}
         for group in self._groups(life, did, number):
-            paid = game.payoff(tuple(did[player] for player in group))
-            for player, amount in zip(group, paid, strict=True):
+            for player, amount in zip(group, game.payoff(tuple(did[player] for player in group)), strict=True):
                 earned[player].append(amount)
         rounds = []
         for player, points in earned.items():
@@ -218,8 +219,9 @@ class Society(SocietyRules):
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
         """Return the round as the member sees it, with its own action first."""
         if played.players[0] != player:
-            turned = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
-            return super().seen(life, player, turned)
+            return super().seen(
+                life, player, Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
+            )
         return super().seen(life, player, played)
 
     def between(self, life: SocietyState, number: int) -> Steps:
@@ -231,8 +233,9 @@ class Society(SocietyRules):
 
     def most_decisions(self, game: Game) -> int:
         """Everybody in every round, and the questions about links."""
-        count = self.members(game)
-        return super().most_decisions(game) + (self.links.most_decisions(count, self.rounds) if self.links else 0)
+        return super().most_decisions(game) + (
+            self.links.most_decisions(self.members(game), self.rounds) if self.links else 0
+        )
 
 
 def _members(stated: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
@@ -263,8 +266,12 @@ def population(
     type_names = [*members] if isinstance(members, Mapping) else []
     for name in (*type_names, *([plant.type] if plant else [])):
         if name not in names:
-            key = "mechanism.members" if name in type_names else "mechanism.plant.type"
-            raise StudyError("names no type of the study", key=key, actual=name, allowed=list(names))
+            raise StudyError(
+                "names no type of the study",
+                key="mechanism.members" if name in type_names else "mechanism.plant.type",
+                actual=name,
+                allowed=list(names),
+            )
     planted = [plant.type] * plant.count if plant else []
     if isinstance(members, Mapping):
         return [name for name in names for _ in range(members.get(name, 0))] + planted

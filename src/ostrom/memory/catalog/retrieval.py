@@ -37,9 +37,11 @@ class Retrieval(Memory):
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """Return a note on every round, if notes are searched."""
         covered = notes[-1].covers if notes else 0
-        if self.by != "notes" or covered == len(view.history):
-            return None
-        return NoteDue(Text(words=self.words), len(view.history), view.history[covered:])
+        return (
+            None
+            if self.by != "notes" or covered == len(view.history)
+            else NoteDue(Text(words=self.words), len(view.history), view.history[covered:])
+        )
 
     @property
     def takes_notes(self) -> bool:
@@ -53,8 +55,10 @@ class Retrieval(Memory):
             return MemoryView(history, gaps=True)
         relevance = self._relevance(view, notes)
         last = len(history) - 1
-        ranked = sorted(range(last), key=lambda i: (-relevance[i], -i))
-        return MemoryView([history[i] for i in sorted([*ranked[: self.k - 1], last])], gaps=True)
+        return MemoryView(
+            [history[i] for i in sorted([*sorted(range(last), key=lambda i: (-relevance[i], -i))[: self.k - 1], last])],
+            gaps=True,
+        )
 
     def _relevance(self, view: View, notes: Sequence[Note]) -> Sequence[float]:
         history = view.history
@@ -98,8 +102,7 @@ def bm25(texts: Sequence[str]) -> list[float]:
     scores = []
     for bag, size in zip(bags, sizes, strict=True):
         norm = _SATURATION * (1 - _LENGTH + _LENGTH * size / mean)
-        score = sum(rarity[w] * bag[w] * (_SATURATION + 1) / (bag[w] + norm) for w in sorted(rarity))
-        scores.append(round(score, 9))
+        scores.append(round(sum(rarity[w] * bag[w] * (_SATURATION + 1) / (bag[w] + norm) for w in sorted(rarity)), 9))
     return scores
 
 

@@ -187,8 +187,13 @@ class StudyEnvironment(OpenEnvironment):
                 messages=question.messages, form=dict(question.form),
             )  # fmt: skip
         rewards = episode.rewards
-        mean = sum(rewards.values()) / len(rewards) if rewards else None
-        return QuestionObservation(match=episode.match, done=True, reward=mean, rewards=rewards, reason=episode.reason)
+        return QuestionObservation(
+            match=episode.match,
+            done=True,
+            reward=sum(rewards.values()) / len(rewards) if rewards else None,
+            rewards=rewards,
+            reason=episode.reason,
+        )
 
 
 class RequestGuard:
@@ -211,8 +216,9 @@ class RequestGuard:
         fields = {name.lower(): value.decode("latin-1") for name, value in headers}
         if b"origin" in fields or (self.hosts is not None and fields.get(b"host", "").lower() not in self.hosts):
             return False
-        wanted = f"Bearer {self.password}"
-        return self.password is None or hmac.compare_digest(fields.get(b"authorization", "").encode(), wanted.encode())
+        return self.password is None or hmac.compare_digest(
+            fields.get(b"authorization", "").encode(), f"Bearer {self.password}".encode()
+        )
 
 
 def application(

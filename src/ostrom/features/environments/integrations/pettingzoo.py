@@ -43,8 +43,7 @@ class StudyAEC(AECEnv):
     def __init__(self, environment: Environment) -> None:
         super().__init__()
         self.environment = environment
-        plan = environment.plan
-        numbers = {number for match in environment.matches for number in outside_players(plan.unit(match))}
+        numbers = {number for match in environment.matches for number in outside_players(environment.plan.unit(match))}
         self.possible_agents = [_name(number) for number in sorted(numbers)]
         self.agents: list[str] = []
         self._space = AnyText()
