@@ -7,7 +7,6 @@ on. One shape is stored for each set of parameters and each game.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from inspect import Parameter, Signature
 from typing import Any, NoReturn
 
@@ -127,11 +126,7 @@ class AbsentMechanism(Mechanism):
     def preparation(self, game: Game, seat: int) -> Mechanism | None:
         """Return the placeholder of a preparation, by its name."""
         name = self._of(game).prepared[seat]
-        if name is None:
-            return None
-        rules = copy(self)
-        rules.name, rules.one_shot = name, True  # type: ignore[misc]
-        return rules
+        return None if name is None else self.with_values(name=name, one_shot=True)
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:  # noqa: ARG002
         """Return these rules: the preparations were already played."""

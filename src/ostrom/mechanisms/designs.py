@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from copy import copy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ostrom.answers import Answer, Record
 from ostrom.games.game import Game
@@ -81,11 +80,9 @@ class Designed(Mechanism):
         """The game with the given design in force."""
         return self.induced(game, self.common_design())
 
-    def as_sham(self) -> Designed:
+    def as_sham(self) -> Self:
         """A copy of the mechanism whose designs, votes and signatures have no consequence."""
-        sham = copy(self)
-        sham.sham = True
-        return sham
+        return self.with_values(sham=True)
 
     def check(self, game: Game) -> None:
         """Refuse games whose seats have different numbers of actions: a design names actions by index."""
@@ -106,11 +103,9 @@ class Designed(Mechanism):
         """Return the preparation in which a player makes its design; None if designs are given."""
         return None if self.fixed else Design(self, seat)
 
-    def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
+    def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Self:
         """A copy of the mechanism with the designs of a match's players, by seat."""
-        ready = copy(self)
-        ready.designs = [_plain(facts["design"]) for facts in outcomes]
-        return ready
+        return self.with_values(designs=[_plain(facts["design"]) for facts in outcomes])
 
     def labels(self, game: Game) -> list[str]:
         """The labels of the proposals, by seat."""

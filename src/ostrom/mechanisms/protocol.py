@@ -146,3 +146,4 @@ class Outcome:
 
 
 Play: TypeAlias = Generator[list[Decision], Sequence[Answer], Outcome]
+RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], Round]

@@ -13,9 +13,8 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act, choice_of, expected_payoffs, profile_of
 from ostrom.mechanisms.missing import Missing, missed_by, void_round
-from ostrom.mechanisms.protocol import NOTHING, Decision, History, Round, View
+from ostrom.mechanisms.protocol import NOTHING, Decision, History, Round, RoundPlay, View
 
-RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], Round]
 Shows: TypeAlias = Callable[[int], History]
 """A function from a seat to the history it is shown, if that is not the real one."""
 _new = object.__new__

@@ -9,7 +9,6 @@ With rewiring, members of a society cut links and propose new ones. One member c
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -169,9 +168,7 @@ class SocietyRules(Mechanism):
 
     def for_players(self, players: int) -> Self:
         """Return these rules for ``players`` players."""
-        grown = copy(self)
-        grown.players = players
-        return grown
+        return self.with_values(players=players)
 
     between_every: int = 1
     """The number of rounds from one question between rounds to the next."""

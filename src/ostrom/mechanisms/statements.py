@@ -263,10 +263,8 @@ class Predicted(WrappedMechanism):
         total = super().decisions_of(game, player, players)
         if self.predict == "players":
             # Before an act at most all others are predicted; a game with a table has one act per round.
-            acts = self.most_rounds(game) if game.has_table else total
+            acts = self.rules.most_rounds(game) if game.has_table else total
             return total + (0 if player >= game.seats else acts * (game.seats - 1))
         if player < players - 1:
             return total
-        if self.watched is not None and game.has_table:
-            return self.most_rounds(game)
-        return self.most_rounds(game) * game.turns
+        return self.rules.most_rounds(game) * (1 if self.watched is not None and game.has_table else game.turns)

@@ -11,14 +11,13 @@ from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, PositiveShare, Share, checked
-from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, act, choice_of, match_score, profile_of
-from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.mechanisms.base import TwoStepRounds, act, choice_of, profile_of
+from ostrom.mechanisms.protocol import Decision, History, Round, RoundPlay, View
 
 Advice = Generator[list[Decision], Sequence[Answer], list[int]]
 
 
-class Advised(Mechanism):
+class Advised(TwoStepRounds):
     """Before every round each client hears what its adviser recommends, alone; then all clients act.
 
     ``advisers`` share the clients in turn: with 1 all clients have the same adviser, with 2 the seats alternate.
@@ -27,6 +26,7 @@ class Advised(Mechanism):
     """
 
     name: ClassVar[str] = "advice"
+    listed: ClassVar[str] = "advice"
 
     @checked
     def __init__(
@@ -50,19 +50,14 @@ class Advised(Mechanism):
                 f"mechanism {self.name}: {self.observers} advisers, but game {game.name} has {game.seats} seats"
             )
 
-    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Advise and act, round after round."""
-        self.check(game)
-        rounds: list[Round] = []
-        for number in range(1, self.rounds + 1):
-            views = [View(game, seat, self.name, number, History(rounds), self.told) for seat in range(game.seats)]
-            advice = yield from self._advice(views)
-            answers = yield [act(replace(view, facts={**self.told, "advice": advice[view.seat]})) for view in views]
-            played = profile_of(game, answers)
-            followed = [place == recommended for place, recommended in zip(played, advice, strict=True)]
-            rounds.append(Round(number, played, game.payoff(played), facts={"advice": advice, "followed": followed}))
-        scores = tuple(match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats))
-        return Outcome(rounds, scores, {"advice": [list(r.facts["advice"]) for r in rounds]})
+    def play_round(self, game: Game, number: int, history: History) -> RoundPlay:
+        """Advise, then act."""
+        views = [View(game, seat, self.name, number, history, self.told) for seat in range(game.seats)]
+        advice = yield from self._advice(views)
+        answers = yield [act(replace(view, facts={**self.told, "advice": advice[view.seat]})) for view in views]
+        played = profile_of(game, answers)
+        followed = [place == recommended for place, recommended in zip(played, advice, strict=True)]
+        return Round(number, played, game.payoff(played), facts={"advice": advice, "followed": followed})
 
     def _advice(self, views: Sequence[View]) -> Advice:
         """Return the recommendation for every seat; an adviser is asked about one client after the other."""
@@ -82,10 +77,6 @@ class Advised(Mechanism):
                 advice[seat] = game.index(seat, answer.value)
         return advice
 
-    def most_decisions(self, game: Game) -> int:
-        """Two decisions per seat and round: a recommendation and an act."""
-        return 2 * game.seats * self.rounds
-
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
         """Return one act per round for a client, and its share of the clients for an adviser."""
         return (
@@ -93,10 +84,6 @@ class Advised(Mechanism):
             if player < game.seats
             else self.rounds * len(range(player - game.seats, game.seats, self.observers))
         )
-
-    def longest_history(self, game: Game) -> int:  # noqa: ARG002
-        """All rounds but the last."""
-        return self.rounds - 1
 
 
 MECHANISM = Advised

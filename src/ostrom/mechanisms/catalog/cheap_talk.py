@@ -1,20 +1,18 @@
 """Cheap talk: one public message each before play (Farrell and Rabin 1996)."""
 
-from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, Ge, Le, checked
-from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, match_score, profile_of
+from ostrom.mechanisms.base import TwoStepRounds, act, expected_payoffs, profile_of
 from ostrom.mechanisms.missing import missed_by, void_round
-from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
+from ostrom.mechanisms.protocol import History, Round, RoundPlay, View
 from ostrom.mechanisms.talk import Speaker, Talk, conversation
 
 
-class CheapTalk(Mechanism):
+class CheapTalk(TwoStepRounds):
     """Everybody sends a message at the same time, reads all of them, then acts: ``Talk`` before plain repetition.
 
     ``length`` bounds a message in characters. With more than one of ``rounds`` the players are told their
@@ -24,6 +22,7 @@ class CheapTalk(Mechanism):
 
     name: ClassVar[str] = "cheap_talk"
     may_miss: ClassVar[bool] = True
+    listed: ClassVar[str] = "messages"
 
     @checked
     def __init__(self, rounds: Count = 1, length: Annotated[int, Ge(1), Le(4000)] = 280) -> None:
@@ -47,42 +46,25 @@ class CheapTalk(Mechanism):
         """Return the game itself: messages are not binding."""
         return game
 
-    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Talk and act, round after round."""
-        rounds: list[Round] = []
-        missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
-        for number in range(1, self.rounds + 1):
-            history = History(rounds, gaps=any(r.void for r in rounds))
-            views = [View(game, seat, self.name, number, history, self.told) for seat in range(game.seats)]
-            transcript, late = yield from conversation(
-                self.talk, [Speaker(view.seat, view, {}) for view in views], lambda speaker, _: speaker.view
-            )
-            messages = [message["text"] for message in transcript]
-            if missing is None or not late or not missing.voids:
-                facts = {**self.told, "messages": messages}
-                answers = yield [act(replace(view, facts=facts)) for view in views]
-                late = tuple(sorted({*late, *missed_by(answers)}))
-            if missing is not None and late and missing.voids:
-                rounds.append(void_round(game, number, late, facts={"messages": messages}))
-            else:
-                if missing is not None:
-                    answers = missing.filled(answers)
-                played = profile_of(game, answers)
-                expected = expected_payoffs(game, answers) if self.rounds == 1 else None
-                facts = {"messages": messages}
-                rounds.append(Round(number, played, game.payoff(played), expected=expected, facts=facts, missed=late))
-            if missing is not None and (ended := missing.ending_facts(times, late)):
-                break
-        scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
-        return Outcome(rounds, scores, {"messages": [r.facts["messages"] for r in rounds], **ended})
-
-    def most_decisions(self, game: Game) -> int:
-        """A message and an act per seat and round."""
-        return 2 * game.seats * self.rounds
-
-    def longest_history(self, game: Game) -> int:  # noqa: ARG002
-        """All rounds but the last."""
-        return self.rounds - 1
+    def play_round(self, game: Game, number: int, history: History) -> RoundPlay:
+        """Talk, then act."""
+        missing = self.missing
+        views = [View(game, seat, self.name, number, history, self.told) for seat in range(game.seats)]
+        transcript, late = yield from conversation(
+            self.talk, [Speaker(view.seat, view, {}) for view in views], lambda speaker, _: speaker.view
+        )
+        messages = [message["text"] for message in transcript]
+        if missing is None or not late or not missing.voids:
+            facts = {**self.told, "messages": messages}
+            answers = yield [act(replace(view, facts=facts)) for view in views]
+            late = tuple(sorted({*late, *missed_by(answers)}))
+        if missing is not None and late and missing.voids:
+            return void_round(game, number, late, facts={"messages": messages})
+        if missing is not None:
+            answers = missing.filled(answers)
+        played = profile_of(game, answers)
+        expected = expected_payoffs(game, answers) if self.rounds == 1 else None
+        return Round(number, played, game.payoff(played), expected=expected, facts={"messages": messages}, missed=late)
 
 
 MECHANISM = CheapTalk

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import floor, ulp
 from typing import Annotated, Any, ClassVar
 
 from ostrom.answers import Record
 from ostrom.games.game import Game
-from ostrom.games.tensor import TensorGame, table_of
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, Le, checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act, closed_object, expected_payoffs, profile_of
 from ostrom.mechanisms.designs import Designed
+from ostrom.mechanisms.incentives import game_with
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 RANGES = 10
@@ -77,15 +77,7 @@ def contracted_game(game: Game, contract: Sequence[int]) -> Game:
 
 @lru_cache(maxsize=1024)
 def _contracted(game: Game, contract: tuple[int, ...]) -> Game:
-    import numpy as np
-
-    payoffs = np.empty_like(game.payoffs)
-    for profile in game.profiles():
-        payoffs[profile] = contracted_payoffs(game, contract, profile)
-    return TensorGame(
-        f"{game.name}_contracted", table_of(game).actions, payoffs, game.cooperative, game.defective, game.roles,
-        game.title,
-    )  # fmt: skip
+    return game_with(game, "contracted", partial(contracted_payoffs, game, contract))
 
 
 SIGNATURE = Record("signature", closed_object({"sign": {"type": "boolean"}}))

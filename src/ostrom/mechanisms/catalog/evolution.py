@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -172,23 +171,16 @@ class Evolution(DelegatingMechanism):
 
     def for_players(self, players: int) -> Evolution:
         """The population of so many players, the observer included."""
-        grown = copy(self)
-        grown.players = players
-        return grown
+        return self.with_values(players=players)
 
     def generation(self, number: int) -> Evolution:
         """These rules for the generation with this number."""
-        later = copy(self)
-        later.number = number
-        return later
+        return self.with_values(number=number)
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Evolution:
         """Return these rules with the genomes and designs that the previous generation left for this one."""
-        ready = copy(self)
         left = outcomes[0]["next"]
-        ready.genomes = [list(genome) for genome in left["genomes"]]
-        ready.designs = left.get("designs")
-        return ready
+        return self.with_values(genomes=[list(genome) for genome in left["genomes"]], designs=left.get("designs"))
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Play the matches of a generation, then create the next one."""

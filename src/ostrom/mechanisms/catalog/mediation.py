@@ -2,16 +2,15 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from functools import lru_cache
-from itertools import product
 from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Choice, Record
 from ostrom.games.game import Game
-from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act, closed_object, expected_payoffs
 from ostrom.mechanisms.designs import Designed
+from ostrom.mechanisms.incentives import game_with
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 DELEGATE = "delegate"
@@ -43,14 +42,8 @@ def mediated_game(game: Game, mediator: Sequence[int]) -> Game:
 
 @lru_cache(maxsize=1024)
 def _mediated(game: Game, mediator: tuple[int, ...]) -> Game:
-    import numpy as np
-
-    actions = tuple((*names, DELEGATE) for names in game.actions)
-    payoffs = np.empty((*(len(names) for names in actions), game.seats))
-    for profile in product(*(range(len(names)) for names in actions)):
-        payoffs[profile] = game.payoff(realised(game, mediator, profile))
-    return TensorGame(
-        f"{game.name}_mediated", actions, payoffs, game.cooperative, game.defective, game.roles, game.title
+    return game_with(
+        game, "mediated", lambda profile: game.payoff(realised(game, mediator, profile)), added=(DELEGATE,)
     )
 
 
@@ -90,9 +83,8 @@ class Mediation(Designed):
         """Return why a mediator is invalid: it needs one action index per number of delegators. None if it is valid."""
         if len(design) != game.seats:
             return f"needs one action for each of 1 to {game.seats} delegators"
-        if not all(0 <= action < len(game.actions[0]) for action in design):
-            return f"an action index lies between 0 and {len(game.actions[0]) - 1}"
-        return None
+        inside = all(0 <= action < len(game.actions[0]) for action in design)
+        return None if inside else f"an action index lies between 0 and {len(game.actions[0]) - 1}"
 
     def induced(self, game: Game, design: Sequence[int]) -> Game:
         """The game with delegating as one more action."""
@@ -148,7 +140,7 @@ class Mediation(Designed):
         own_actions = {s: game.index(s, str(a.value)) for s, a in zip(seats, answers, strict=True)}
         return tuple(own_actions.get(seat, action) for seat, action in enumerate(named))
 
-    def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
+    def realised_profile(self, game: Game, profile: tuple[int, ...]) -> tuple[int, ...]:
         """Return the actions under the common mediator."""
         return realised(game, self.common_design(), profile)
 

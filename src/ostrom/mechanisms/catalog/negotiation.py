@@ -11,7 +11,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, Ge, Le, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, closed_object, match_score, seat_key
+from ostrom.mechanisms.base import Mechanism, closed_object, scores_by_seat, seat_key
 from ostrom.mechanisms.catalog.contracting import default_bound
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.rounds import Rounds
@@ -153,9 +153,8 @@ class Negotiation(Mechanism):
             table.paid, table.net = [], {}
             if playing.over is not None:
                 break
-        scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
         facts = {"agreements": table.signed, "said": table.log, **playing.hidden_facts()}
-        return Outcome(rounds, scores, facts)
+        return Outcome(rounds, scores_by_seat(game, rounds), facts)
 
     def _negotiate(self, game: Game, number: int, history: History, told: Mapping[str, Any], table: _Table) -> Steps:
         """Ask for offers and replies before a round."""

@@ -1,6 +1,5 @@
 """Punishment: after each round players may pay to take points from others (Fehr and Gächter 2000)."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -8,13 +7,12 @@ from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Amount, Count, Ge, Le, PositiveShare, checked
-from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, act, closed_object, match_score, profile_of, seat_key
+from ostrom.mechanisms.base import TwoStepRounds, act, closed_object, profile_of, seat_key
 from ostrom.mechanisms.missing import missed_by, void_round
-from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.mechanisms.protocol import Decision, History, Round, RoundPlay, View
 
 
-class Punishment(Mechanism):
+class Punishment(TwoStepRounds):
     """Play a round, learn what all did, then punish at the same time; repeat.
 
     Every unit of punishment costs the punisher ``cost`` and takes ``fine`` from its target; ``most`` bounds
@@ -26,6 +24,7 @@ class Punishment(Mechanism):
 
     name: ClassVar[str] = "punishment"
     may_miss: ClassVar[bool] = True
+    listed: ClassVar[str] = "punishments"
 
     @checked
     def __init__(
@@ -53,53 +52,36 @@ class Punishment(Mechanism):
         if game.seats < 2:
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could be punished")
 
-    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Act, then punish, round after round."""
-        self.check(game)
-        rounds: list[Round] = []
-        facts = self.told
-        missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
-        for number in range(1, self.rounds + 1):
-            history = History(rounds, gaps=any(r.void for r in rounds))
-            answers = yield [act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)]
-            late = missed_by(answers) if missing is not None else ()
-            played: tuple[int, ...] = ()
-            if missing is None or not late or not missing.voids:
-                played = profile_of(game, answers if missing is None else missing.filled(answers))
-                base = game.payoff(played)
-                seen = {**facts, "played": {"actions": list(played), "payoffs": list(base)}}
-                answers = yield [
-                    Decision(
-                        seat,
-                        "punish",
-                        View(game, seat, self.name, number, history, seen),
-                        punishment_form(game, seat, self.most),
-                    )
-                    for seat in range(game.seats)
-                ]
-                late = tuple(sorted({*late, *missed_by(answers)}))
-            if missing is not None and late and missing.voids:
-                deductions: list[dict[str, int]] = []
-                rounds.append(
-                    void_round(game, number, late, facts={"before": [0.0] * game.seats, "punishments": deductions})
+    def play_round(self, game: Game, number: int, history: History) -> RoundPlay:
+        """Act, then punish."""
+        missing, facts, seats = self.missing, self.told, range(game.seats)
+        if history:
+            facts = {**facts, "last_punishments": history[-1].facts["punishments"]}
+        answers = yield [act(View(game, seat, self.name, number, history, facts)) for seat in seats]
+        late = missed_by(answers) if missing is not None else ()
+        played: tuple[int, ...] = ()
+        if missing is None or not late or not missing.voids:
+            played = profile_of(game, answers if missing is None else missing.filled(answers))
+            base = game.payoff(played)
+            seen = {**facts, "played": {"actions": list(played), "payoffs": list(base)}}
+            answers = yield [
+                Decision(
+                    seat,
+                    "punish",
+                    View(game, seat, self.name, number, history, seen),
+                    punishment_form(game, seat, self.most),
                 )
-            else:
-                units = [
-                    [0 if a.reading == "missed" else a.value.get(seat_key(s), 0) for s in range(game.seats)]
-                    for a in answers
-                ]
-                deductions = [
-                    {"by": by, "to": to, "units": n} for by, row in enumerate(units) for to, n in enumerate(row) if n
-                ]
-                round_facts = {"before": list(base), "punishments": deductions}
-                payoffs = self.payoffs_after(base, units)
-                fines = tuple(after - before for after, before in zip(payoffs, base, strict=True))
-                rounds.append(Round(number, played, payoffs, facts=round_facts, missed=late, paid=fines))
-            if missing is not None and (ended := missing.ending_facts(times, late)):
-                break
-            facts = {**self.told, "last_punishments": deductions}
-        scores = tuple(match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats))
-        return Outcome(rounds, scores, {"punishments": [r.facts["punishments"] for r in rounds], **ended})
+                for seat in seats
+            ]
+            late = tuple(sorted({*late, *missed_by(answers)}))
+        if missing is not None and late and missing.voids:
+            return void_round(game, number, late, facts={"before": [0.0] * game.seats, "punishments": []})
+        units = [[0 if a.reading == "missed" else a.value.get(seat_key(s), 0) for s in seats] for a in answers]
+        deductions = [{"by": by, "to": to, "units": n} for by, row in enumerate(units) for to, n in enumerate(row) if n]
+        payoffs = self.payoffs_after(base, units)
+        fines = tuple(after - before for after, before in zip(payoffs, base, strict=True))
+        round_facts = {"before": list(base), "punishments": deductions}
+        return Round(number, played, payoffs, facts=round_facts, missed=late, paid=fines)
 
     def payoffs_after(self, base: Sequence[float], units: Sequence[Sequence[int]]) -> tuple[float, ...]:
         """Return payoffs after punishment; ``units[i][j]`` are the units from seat i to seat j.
@@ -111,14 +93,6 @@ class Punishment(Mechanism):
             paid - self.cost * sum(units[seat]) - self.fine * sum(row[seat] for row in units)
             for seat, paid in enumerate(base)
         )
-
-    def most_decisions(self, game: Game) -> int:
-        """An act and a punishment per seat and round."""
-        return 2 * game.seats * self.rounds
-
-    def longest_history(self, game: Game) -> int:  # noqa: ARG002
-        """All rounds but the last."""
-        return self.rounds - 1
 
 
 def punishment_form(game: Game, seat: int, most: int) -> Record:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,7 +11,7 @@ from ostrom.games.steps import decides_at_once
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, PositiveShare, Share, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import ArrayRules, Mechanism, match_score, payoff_range
+from ostrom.mechanisms.base import ArrayRules, Mechanism, payoff_range, scores_by_seat
 from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round
 from ostrom.mechanisms.rounds import Rounds, drawn_history, unplayed_rounds
@@ -75,15 +74,11 @@ class Repetition(Mechanism):
 
     def induced_game(self, game: Game) -> Game | None:
         """Return the game between conditional cooperators and others; see ``lasting_game``."""
-        if not game.has_table:
-            return None
-        return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation)
+        return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation) if game.has_table else None
 
     def as_sham(self) -> Repetition:
         """Return the sham of these rules: players are shown random rounds instead of those played."""
-        sham = copy(self)
-        sham.sham, sham.told = True, {**self.told, "sham": True}
-        return sham
+        return self.with_values(sham=True, told={**self.told, "sham": True})
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Play round after round; each begins with the state that the previous one left.
@@ -117,8 +112,7 @@ class Repetition(Mechanism):
         if "over" in facts and by_chance:
             facts["unplayed"] = unplayed  # only chance determines when the match would have ended
         settled = [*rounds, *unplayed_rounds(game, len(rounds), unplayed)]
-        scores = tuple(match_score([r.payoffs[seat] for r in settled], self.discount) for seat in range(game.seats))
-        return Outcome(settled, scores, {**facts, **playing.hidden_facts()})
+        return Outcome(settled, scores_by_seat(game, settled, self.discount), {**facts, **playing.hidden_facts()})
 
     def score_range(self, game: Game) -> tuple[float, float] | None:
         """The range of the game's payoffs, as the score is a weighted mean; None if decisions can be missed."""
@@ -129,9 +123,7 @@ class Repetition(Mechanism):
 
     def with_rounds(self, rounds: int) -> Self:
         """Return these rules with exactly this many rounds, without a random end."""
-        changed = super().with_rounds(rounds)
-        changed.stopping = "fixed"
-        return changed
+        return super().with_rounds(rounds).with_values(stopping="fixed")
 
     def survival(self, number: int) -> float:
         """Return the chance that a round takes place: the match must have gone on after each earlier round."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Annotated, Any, ClassVar, Literal
 
 from ostrom.games.game import Game
@@ -60,11 +59,7 @@ class Reputation(SocietyRules):
 
     def as_sham(self) -> Reputation | None:
         """The sham of these rules: records show actions drawn by chance; None with ``own: memory``."""
-        if self.own == "memory":
-            return None
-        sham = copy(self)
-        sham.sham, sham.told = True, {**self.told, "sham": True}
-        return sham
+        return None if self.own == "memory" else self.with_values(sham=True, told={**self.told, "sham": True})
 
     def fit(self, game: Game) -> None:
         """Refuse games in which members do not decide once and simultaneously: a record has one action per round."""

@@ -5,14 +5,14 @@ Similarity in the extreme (Oesterheld et al. 2023), as decision making under imp
 """
 
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ostrom.games.game import Game
-from ostrom.games.tensor import TensorGame, table_of
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Share, checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.incentives import game_with
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 
 
@@ -49,7 +49,7 @@ class SharedCode(Mechanism):
         facts = {"chance": self.chance}
         answers = yield [act(View(game, seat, self.name, facts=facts)) for seat in range(game.seats)]
         chosen = profile_of(game, answers)
-        shared = bool(streams.for_round(1, 0, "shared").random() < self.chance)
+        shared = streams.for_round(1, 0, "shared").random() < self.chance
         whose = int(streams.for_round(1, 0, "whose").integers(game.seats)) if shared else None
         played = chosen if whose is None else (chosen[whose],) * game.seats
         payoffs = game.payoff(played)
@@ -76,14 +76,11 @@ def shared_game(game: Game, chance: float) -> Game:
     """
     import numpy as np
 
-    payoffs = np.empty_like(game.payoffs)
-    for profile in game.profiles():
+    def paid(profile: tuple[int, ...]) -> Any:
         alike = [np.array(game.payoff((action,) * game.seats)) for action in profile]
-        payoffs[profile] = (1 - chance) * np.array(game.payoff(profile)) + chance * np.mean(alike, axis=0)
-    return TensorGame(
-        f"{game.name}_shared", table_of(game).actions, payoffs, game.cooperative, game.defective, game.roles,
-        game.title,
-    )  # fmt: skip
+        return (1 - chance) * np.array(game.payoff(profile)) + chance * np.mean(alike, axis=0)
+
+    return game_with(game, "shared", paid)
 
 
 MECHANISM = SharedCode

@@ -11,7 +11,7 @@ from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Share, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, odds_of
+from ostrom.mechanisms.base import Mechanism, expected_payoffs
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 IF_ALIKE = "if_alike"
@@ -59,9 +59,7 @@ class Similarity(Mechanism):
         played = realised(game, picked, signals)
         payoffs = game.payoff(played)
         compared = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
-        odds = odds_of(full_game, answers)
-        expected = None if odds is None else full_game.expected(odds)
-        round_ = Round(1, played, payoffs, expected=expected, facts={"if_alike": compared})
+        round_ = Round(1, played, payoffs, expected=expected_payoffs(full_game, answers), facts={"if_alike": compared})
         return Outcome([round_], payoffs, {"if_alike": compared, "alike": alike, "found_alike": signals})
 
     def most_decisions(self, game: Game) -> int:
