@@ -235,12 +235,11 @@ def profile_of(game: Game, answers: Sequence[Answer]) -> tuple[int, ...]:
     followed: Any = game.named
     for answer in answers:
         followed = followed[answer.value]
-    profile: tuple[int, ...] = followed
-    return profile
+    return followed  # type: ignore[no-any-return]
 
 
-def odds_of(game: Game, answers: Sequence[Answer]) -> list[list[float]] | None:
-    """Return each seat's odds over its actions; None if one is unknown.
+def expected_payoffs(game: Game, answers: Sequence[Answer]) -> tuple[float, ...] | None:
+    """Return the exact expected payoffs; None if a seat's odds over its actions are unknown.
 
     A pure answer without stated odds counts as certain only if its reading is a deterministic script's.
     """
@@ -252,13 +251,7 @@ def odds_of(game: Game, answers: Sequence[Answer]) -> list[list[float]] | None:
             odds.append([float(name == answer.value) for name in game.actions[seat]])
         else:
             return None
-    return odds
-
-
-def expected_payoffs(game: Game, answers: Sequence[Answer]) -> tuple[float, ...] | None:
-    """Return the exact expected payoffs, if all odds are known."""
-    odds = odds_of(game, answers)
-    return None if odds is None else game.expected(odds)
+    return game.expected(odds)
 
 
 @lru_cache(maxsize=256)

@@ -298,8 +298,8 @@ def simultaneous_round(game: Game, number: int, values: Sequence[Any], missed: t
 
 def unplayed_rounds(game: Game, last: int, count: int) -> list[Round]:
     """Return the rounds after the last one that an early end took away: no actions, no payoffs."""
-    nothing, what = (0.0,) * game.seats, ("not reached",) * game.seats
-    return [Round(last + n, (), nothing, what=what) for n in range(1, count + 1)]
+    seats = game.seats
+    return [Round(last + n, (), (0.0,) * seats, what=("not reached",) * seats) for n in range(1, count + 1)]
 
 
 def act_now(view: View, player: int) -> Decision:

@@ -229,8 +229,10 @@ class SocietyRules(Mechanism):
                 for player in range(life.count)
                 if player not in played
             ]
-            self._remember(life, played)
-            late = [p for p in players if answer_of[p].reading == "missed"] if missing is not None else []
+            if self.own == "memory":
+                for player, round_ in played.items():
+                    life.own[player].append(self.seen(life, player, round_))
+            late = [p for p in players if answer_of[p].reading == "missed"]
             if missing is not None and (ended := missing.ending_facts(times, late)):
                 break
             if number < self.rounds:
@@ -303,11 +305,6 @@ class SocietyRules(Mechanism):
             facts={**played.facts, "names": [display_name(who, life.names, player) for who in played.players]},
             missed=played.missed,
         )
-
-    def _remember(self, life: SocietyState, played: ByPlayer) -> None:
-        if self.own == "memory":
-            for player, round_ in played.items():
-                life.own[player].append(self.seen(life, player, round_))
 
     def most_decisions(self, game: Game) -> int:
         """Everybody decides in every round, and states its strategy as often as it is asked to."""
@@ -395,8 +392,7 @@ class Rewiring:
             life.links[one].add(other)
             life.links[other].add(one)
         for kind, pairs in (("cut", cut), ("made", new_links)):
-            unique = sorted({(one, other) for one, other in pairs})
-            life.facts["changes"] += [[number, kind, one, other] for one, other in unique]
+            life.facts["changes"] += [[number, kind, *pair] for pair in sorted(set(map(tuple, pairs)))]
 
     def _question(
         self, kind: str, life: SocietyState, player: int, number: int, name: str, told: Mapping[str, Any],

@@ -297,9 +297,7 @@ class _Floor:
             return False
         number, before = max(decision.view.round for decision in due), self.round
         self.round = max(number, before)
-        if number <= before:
-            return False
-        return before == 0 if self.when == "start" else before > 0 or self.when == "before"
+        return number > before and (before == 0 if self.when == "start" else before > 0 or self.when == "before")
 
     def talk(self, due: Sequence[Decision]) -> Generator[list[Decision], Sequence[Answer], None]:
         """Ask for the messages of one talk before these decisions."""
@@ -313,9 +311,8 @@ class _Floor:
 
     def heard(self, player: int, view: View) -> View:
         """Return a view with the messages that its player has heard."""
-        if view.facts.get("alone") or (self.channels and not self._channels_of(player)):
-            return view
-        return self._with(player, view, self.said)
+        hears = not view.facts.get("alone") and (not self.channels or self._channels_of(player))
+        return self._with(player, view, self.said) if hears else view
 
     def _channels_of(self, player: int) -> dict[str, tuple[int, ...]]:
         """Return the channels that a player reads: its own; for an observer, those overseen."""
@@ -330,9 +327,7 @@ class _Floor:
         messages, open_to = [], self._channels_of(player)
         for message in said:
             own, to = message["from"] == player, message.get("to")
-            if to is not None and not own and to != player:
-                continue
-            if self.channels and not own and message.get("channel") not in open_to:
+            if not own and (to not in (None, player) or (self.channels and message.get("channel") not in open_to)):
                 continue
             entry = {"round": message["round"], "own": own, "from": self._name(message["from"])}
             if to is not None:
@@ -361,8 +356,10 @@ class _Floor:
             decision = by_player.get(player)
             view = self.rules.observer_view(first, player) if decision is None else decision.view
             others = [other for other in players if other != player] if self.rules_of_talk.private else []
-            receivers: dict[str, Message] = {self._key(other): {"to": other} for other in others}
-            receivers |= {name: {"channel": name} for name in self._channels_of(player)}
+            receivers: dict[str, Message] = {
+                **{self._key(other): {"to": other} for other in others},
+                **{name: {"channel": name} for name in self._channels_of(player)},
+            }
             if self.channels and not receivers:
                 continue
             speakers.append(

@@ -13,7 +13,7 @@ from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.parameters import Count, Ge, PositiveShare, Share, checked, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import act
+from ostrom.mechanisms.base import choice_of
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.parameters import whole_number
@@ -159,14 +159,9 @@ class Society(SocietyRules):
         if not with_all and (others := [p for p in observed if p not in met]):
             computed["observed"] = partial(records, others)
         facts = LazyFacts({**self.told, **({"neighbours": len(around)} if with_all else {})}, computed)
-        names = ("You", *(display_name(p, life.names, player) for p in met))
-        if with_all:
-            names = life.unnamed
-        decision = act(
-            View(life.game, 0, self.name, number, life.history(player) if remembers else EMPTY, facts, names), player
-        )
-        agent = life.agent(player)
-        return decision if agent is None else Decision(player, "act", decision.view, decision.form, agent)
+        names = life.unnamed if with_all else ("You", *(display_name(p, life.names, player) for p in met))
+        view = View(life.game, 0, self.name, number, life.history(player) if remembers else EMPTY, facts, names)
+        return Decision(player, "act", view, choice_of(life.game.named_actions(0)), life.agent(player))
 
     def _observed(self, life: SocietyState, player: int, around: list[int], met: list[int], number: int) -> list[int]:
         """Return whose records a member sees; a random sample of too many neighbours."""
@@ -198,11 +193,10 @@ class Society(SocietyRules):
         for group in self._groups(life, did, number):
             for player, amount in zip(group, game.payoff(tuple(did[player] for player in group)), strict=True):
                 earned[player].append(amount)
-        rounds = []
-        for player, points in earned.items():
-            total = sum(points) / (len(points) if self.pay == "mean" and points else 1)
-            rounds.append(Round(number, (did[player],), (float(total),), (player,)))
-        return rounds
+        totals = {
+            p: sum(points) / (len(points) if self.pay == "mean" and points else 1) for p, points in earned.items()
+        }
+        return [Round(number, (did[p],), (float(total),), (p,)) for p, total in totals.items()]
 
     def _groups(self, life: SocietyState, did: Mapping[int, int], number: int) -> list[Table]:
         """Return the groups that play one game: the ends of every link, or a member with enough neighbours."""
