@@ -5,12 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from ostrom.framing.access import callable_in_templates
+from ostrom.framing.access import callable_in_templates, number
 from ostrom.framing.config import Framing
-from ostrom.framing.filters import number
 from ostrom.framing.library import Library
-from ostrom.framing.own_words import past_file
 from ostrom.framing.payoffs import standing
+from ostrom.framing.rules import past_file
 from ostrom.games.amounts import Options
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown as shown_exactly

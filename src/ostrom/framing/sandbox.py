@@ -2,7 +2,7 @@
 
 Jinja's immutable sandbox compiles a file and runs it, behind an allowlist: a part of its syntax, a filter or a test
 that is not listed is refused when the file is read, with its line. So a prompt file can read the values that it is
-given, loop, branch, define macros, include other files and apply the filters of ``ostrom.framing.filters``. Before
+given, loop, branch, define macros, include other files and apply the filters of ``ostrom.framing.access``. Before
 it is compiled, its tree is rewritten so that each pass of a loop, each call of a macro and each file is charged the
 syntax nodes and characters in it, and every operation on texts and lists what it visits (``ostrom.framing.access``).
 """
@@ -26,8 +26,10 @@ from jinja2.visitor import NodeTransformer
 
 from ostrom.framing.access import (
     CURRENT,
+    FILTERS,
     METHODS,
     MOST_INTEGER,
+    TESTS,
     Number,
     RenderWork,
     attribute,
@@ -41,7 +43,6 @@ from ostrom.framing.access import (
     slice_of,
     text_of,
 )
-from ostrom.framing.filters import FILTERS, TESTS
 from ostrom.ground.errors import nearest
 
 _MOST_TOKENS = 10_000

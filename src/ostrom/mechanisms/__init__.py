@@ -13,8 +13,7 @@ from ostrom.mechanisms.absent import SHAPES, shape_of
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.missing import missing_of
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
-from ostrom.mechanisms.recognition import Recognised
-from ostrom.mechanisms.statements import Predicted, Stated, StatementForm
+from ostrom.mechanisms.statements import Predicted, Recognised, Stated, StatementForm
 from ostrom.mechanisms.talk import Talking, talk_of
 
 

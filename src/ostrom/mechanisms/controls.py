@@ -17,7 +17,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
-from ostrom.mechanisms.recognition import Recognised
+from ostrom.mechanisms.statements import Recognised
 
 CONTROLS = ("none", "length", "induced", "sham")
 

@@ -22,17 +22,22 @@ from ostrom.engine.plan import Plan, Unit
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
-from ostrom.framing.own_words import (
+from ostrom.framing.rules import (
+    FIRST,
     NEUTRAL,
     OBSERVER,
+    PAGE,
     answer_file,
     first_file,
     game_file,
     past_file,
+    question_file,
+    record_file,
+    rules_files,
     stage_file,
     story_file,
+    told_file,
 )
-from ostrom.framing.rules import FIRST, PAGE, question_file, record_file, rules_files, told_file
 from ostrom.games import is_game_file
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.mechanisms.base import Mechanism

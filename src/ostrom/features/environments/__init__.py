@@ -7,8 +7,7 @@ from typing import Any
 
 from ostrom.api import Study
 from ostrom.api import study as state
-from ostrom.features.environments.environment import Environment
-from ostrom.features.environments.episode import Episode, EpisodeClosed, OutsideQuestion
+from ostrom.features.environments.environment import Environment, Episode, EpisodeClosed, OutsideQuestion
 from ostrom.ground.errors import UsageError
 
 __all__ = ["Environment", "Episode", "EpisodeClosed", "OutsideQuestion", "environment"]

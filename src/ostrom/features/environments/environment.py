@@ -1,17 +1,24 @@
 """A study as an environment: any of its matches is played as an episode, with the engine of `ostrom run`.
 
+In an episode the caller's code answers the questions to the ``outside/NAME`` players. Questions come out in the order
+in which they arise, and each is answered with a text. Two questions may be open at the same time: players who move
+together are asked together. ``for`` takes them one by one, ``async for`` as they come.
+
 The engine runs on a thread of its own, so that an environment serves blocking and asynchronous code alike. Prompts,
 readers, retries, policies and random streams are those of the study; only calls to ``outside/NAME`` go to the episode.
 """
 
+from __future__ import annotations
+
 import asyncio
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
 from contextvars import ContextVar, copy_context
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, cast
@@ -28,7 +35,6 @@ from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.runner import count_spent
-from ostrom.features.environments.episode import Episode, EpisodeClosed, OutsideQuestion, outside_players
 from ostrom.framing import Prompt
 from ostrom.ground import loop
 from ostrom.ground.errors import InvalidAnswers, ModelError, ModelGivenUp, OstromError, UsageError
@@ -39,6 +45,155 @@ from ostrom.models.providers.outside import PREFIX, OutsideModel
 from ostrom.studies.extensions import plan_class
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import check_commands, prepare_folder
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideQuestion:
+    """A question to one player, with the same messages that a model would get."""
+
+    match: int
+    player: int
+    """The number of the player in the match, from 1, as in the tables."""
+    agent: str
+    """The name of the player's type, as in the tables."""
+    policy: str
+    """The NAME in ``outside/NAME``."""
+    step: int
+    part: str
+    """The try and the sub-question within the decision: ``try0``, ``note.try1``, ..."""
+    messages: list[dict[str, str]]
+    form: Mapping[str, Any]
+    """The form of a valid answer: ``choices``, or a JSON ``schema``; empty for free text.
+
+    An answer may give reasons before the required form.
+    """
+    params: Mapping[str, Any]
+    """The sampling parameters of the study."""
+    reply: Future[Reply] = field(default_factory=Future, repr=False)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the question needs no answer any more: it has one, or its episode was closed."""
+        return self.reply.done()
+
+    def answer(self, reply: str | Reply) -> None:
+        """Set the answer: a text, or a ``Reply`` with more facts such as ``finish="length"`` for a truncated text."""
+        if not isinstance(reply, str | Reply):
+            raise UsageError(f"an answer is a text or a Reply, not {type(reply).__name__}")
+        if self.reply.done():
+            why = "its episode was closed" if self.reply.cancelled() else "was answered"
+            raise UsageError(f"match {self.match}, player {self.player}: this question: {why}")
+        try:
+            (reply if isinstance(reply, str) else reply.text).encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"match {self.match}, player {self.player}: an answer is Unicode text ({error})") from None
+        self.reply.set_result(Reply(reply) if isinstance(reply, str) else reply)
+
+
+class Episode:
+    """One match with outside players, iterated question by question; the match is over when the iteration ends."""
+
+    state: str | None = None
+    """The final state of the match: done, skipped or failed; None while it is played and after it was closed."""
+    reason: str | None = None
+    """Why the match was skipped or failed."""
+    scores: Mapping[int, float] | None = None
+    """The score of every player, by its number from 1, once the match is done."""
+
+    def __init__(self, unit: Unit, close: Callable[[Episode], None]) -> None:
+        self.match, self.seed, self.cell = unit.index, unit.seed, dict(unit.cell)
+        self.players = outside_players(unit)
+        """The NAME in ``outside/NAME`` of each outside player, by player number."""
+        self._close, self._lock = close, threading.Lock()
+        self._ready: deque[OutsideQuestion] = deque()
+        self._waiting: deque[Future[OutsideQuestion | None]] = deque()
+        self._over, self._left, self._error = False, False, None
+        self._last: OutsideQuestion | None = None
+
+    _error: Exception | None
+
+    @property
+    def rewards(self) -> dict[int, float]:
+        """Return the scores of the outside players by player number; observers have none."""
+        return {player: score for player, score in (self.scores or {}).items() if player in self.players}
+
+    def close(self) -> None:
+        """Stop playing the match; a match stored in a run can be resumed."""
+        self._left = True
+        self._close(self)
+
+    @property
+    def open(self) -> bool:
+        """Whether the match is still being played."""
+        return not (self._left or self._over)
+
+    def __iter__(self) -> Episode:
+        return self
+
+    def __next__(self) -> OutsideQuestion:
+        if self._last is not None and not self._last.answered:
+            raise UsageError(f"match {self.match}, player {self._last.player}: answer the question before the next")
+        self._last = self._next().result()
+        if self._last is None:
+            raise StopIteration
+        return self._last
+
+    def __aiter__(self) -> Episode:
+        return self
+
+    async def __anext__(self) -> OutsideQuestion:
+        question = await asyncio.wrap_future(self._next())
+        if question is None:
+            raise StopAsyncIteration
+        return question
+
+    def _next(self) -> Future[OutsideQuestion | None]:
+        future: Future[OutsideQuestion | None] = Future()
+        with self._lock:
+            self._waiting.append(future)
+            self._hand_out()
+        return future
+
+    def _hand_out(self) -> None:
+        """Give every waiting caller a question, the error or the end of the episode. The lock must be held."""
+        while self._waiting and (self._ready or self._over):
+            future = self._waiting.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            if self._ready:
+                future.set_result(self._ready.popleft())
+            elif self._error is not None:
+                future.set_exception(self._error)
+            else:
+                future.set_result(None)
+
+    # -- methods that the environment calls on its own thread --------------------------------------------
+
+    async def ask(self, question: OutsideQuestion) -> Reply:
+        """Hand a question to the caller of the episode and wait for its answer."""
+        with self._lock:
+            self._ready.append(question)
+            self._hand_out()
+        return await asyncio.wrap_future(question.reply)
+
+    def end(self, error: Exception | None = None) -> None:
+        """End the questions; with an ``error``, callers that wait for a question get it."""
+        with self._lock:
+            if not self._over:
+                self._over, self._error = True, error
+                self._ready.clear()
+                self._hand_out()
+
+
+def outside_players(unit: Unit) -> dict[int, str]:
+    """Return the NAME of each ``outside/NAME`` player of a unit, by player number."""
+    models = ((number, seated.config.model or "") for number, seated in enumerate(unit.players, 1))
+    return {number: model.removeprefix(PREFIX) for number, model in models if model.startswith(PREFIX)}
+
+
+class EpisodeClosed(OstromError):
+    """The episode or its environment was closed."""
+
 
 _EPISODE: ContextVar[Episode] = ContextVar("episode")
 _FORM: ContextVar[Mapping[str, Any]] = ContextVar("form")

@@ -20,8 +20,8 @@ from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.values import value
 from ostrom.mechanisms.base import DelegatingMechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
-from ostrom.mechanisms.recognition import Recognised
 from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
+from ostrom.mechanisms.statements import Recognised
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,8 +10,7 @@ from openenv.core.env_server.interfaces import Environment as OpenEnvironment
 from openenv.core.env_server.types import Action, ConcurrencyConfig, EnvironmentMetadata, Observation, State
 from pydantic import Field
 
-from ostrom.features.environments.environment import Environment
-from ostrom.features.environments.episode import Episode, OutsideQuestion
+from ostrom.features.environments.environment import Environment, Episode, OutsideQuestion
 from ostrom.ground.errors import UsageError
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply

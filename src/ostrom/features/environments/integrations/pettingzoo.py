@@ -7,8 +7,7 @@ from typing import Any
 import gymnasium
 from pettingzoo import AECEnv
 
-from ostrom.features.environments.environment import Environment
-from ostrom.features.environments.episode import Episode, OutsideQuestion, outside_players
+from ostrom.features.environments.environment import Environment, Episode, OutsideQuestion, outside_players
 from ostrom.ground.errors import UsageError
 
 

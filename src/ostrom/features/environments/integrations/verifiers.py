@@ -16,8 +16,7 @@ from pydantic import Field, create_model
 from verifiers.v1.dialects.chat import message_to_wire
 
 from ostrom.api import Study, study
-from ostrom.features.environments.environment import Environment, outside_matches
-from ostrom.features.environments.episode import OutsideQuestion
+from ostrom.features.environments.environment import Environment, OutsideQuestion, outside_matches
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
 
