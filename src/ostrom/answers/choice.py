@@ -101,9 +101,11 @@ def _read(text: str, labels: Mapping[str, str], strict: bool, cut: bool) -> Answ
         return Invalid(f"the reply ends with two options, {_two(before, item, labels)}; give only one")
     if key is not None:
         return Answer(key, "exact")
-    if strict:
-        return Invalid(f"the last line must be {ready.bracketed()} alone, found {clipped(lines[0])}")
-    return _loose(last_sentence(lines[0], speaks), ready)
+    return (
+        Invalid(f"the last line must be {ready.bracketed()} alone, found {clipped(lines[0])}")
+        if strict
+        else _loose(last_sentence(lines[0], speaks), ready)
+    )
 
 
 def alone(line: str, labels: Labels) -> str | None:

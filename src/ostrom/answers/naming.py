@@ -97,7 +97,7 @@ def mentions(sentence: str, labels: Labels) -> list[Mention]:
         elif kind == "code":
             named = True
         elif kind == "name":
-            named = match.group() == label and _word_before(sentence, start) not in _PEOPLE
+            named = match.group() == label and next(iter(words_before(sentence, start)), "") not in _PEOPLE
         else:
             named = _cued(sentence, start, end)
             if kind == "article" and not named:
@@ -140,10 +140,6 @@ def unknown(sentence: str, labels: Labels, mentioned: list[Mention]) -> str | No
 def words_before(sentence: str, start: int) -> list[str]:
     """The words before a place, nearest first, lower case."""
     return [word.lower().strip("'’") for word in reversed(WORD.findall(sentence[:start]))]
-
-
-def _word_before(sentence: str, start: int) -> str:
-    return next(iter(words_before(sentence, start)), "")
 
 
 def _marked(sentence: str, start: int, end: int) -> bool:

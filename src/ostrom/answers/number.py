@@ -82,9 +82,11 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
     bare = _bare(lines[0])
     led = None if bare is not None or strict else _LEAD.match(lines[0])
     digits = bare if led is None else _bare(lines[0][led.end() :])
-    if digits is None:
-        return Invalid(f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}")
-    return _alone(digits, lines[1:], amounts, "loose" if led else "exact")
+    return (
+        Invalid(f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}")
+        if digits is None
+        else _alone(digits, lines[1:], amounts, "loose" if led else "exact")
+    )
 
 
 def _alone(digits: str, before: list[str], amounts: Amounts, reading: Reading) -> Answer | Invalid:
@@ -133,9 +135,11 @@ def _speaks(line: str) -> bool:
 
 
 def _on_grid(amount: float, written: str, amounts: Amounts, reading: Reading) -> Answer | Invalid:
-    if not amounts.has(amount):
-        return Invalid(f"the number must be {range_text(amounts)}, found {written}")
-    return Answer(amounts.value(amounts.place(amount)), reading)
+    return (
+        Invalid(f"the number must be {range_text(amounts)}, found {written}")
+        if not amounts.has(amount)
+        else Answer(amounts.value(amounts.place(amount)), reading)
+    )
 
 
 def range_text(amounts: Amounts) -> str:

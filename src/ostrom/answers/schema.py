@@ -162,9 +162,12 @@ def relabelled(schema: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str
         if word in schema:
             renamed[word] = _renamed(schema[word], labels, word)
     if "properties" in schema:
-        names = _renamed(list(schema["properties"]), labels, "properties")
         renamed["properties"] = dict(
-            zip(names, [relabelled(child, labels) for child in schema["properties"].values()], strict=True)
+            zip(
+                _renamed(list(schema["properties"]), labels, "properties"),
+                [relabelled(child, labels) for child in schema["properties"].values()],
+                strict=True,
+            )
         )
     if "items" in schema:
         renamed["items"] = relabelled(schema["items"], labels)

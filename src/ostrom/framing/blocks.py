@@ -132,50 +132,31 @@ class Blocks:
         self._introduces = introduces
 
     def all(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the blocks of the fixed part."""
-        framing, library = self.framing, self.library
+        """Return the blocks of the fixed part; a game by a rule has its own texts and no payoff table."""
+        framing, library, table = self.framing, self.library, view.game.has_table
         labels = self.labels(view.game)
-        if not view.game.has_table:
-            return self._of_rule(view.game, view, values)
+        others = [s for s in range(view.game.seats) if s != view.seat or values["observer"]]
         return {
-            "story": self.opening(values),
+            "story": self.opening(values) if table else self._rule_story(view.game, values),
             "persona": self.introduction(values) if self._introduces else None,
-            "meanings": self._meanings(view, view.seat, order),
-            "same_options": all(seat == labels[view.seat] for seat in labels),
-            "other_seats": [
-                {"name": values["names"][s], "actions": self._listed(view, s)}
-                for s in range(view.game.seats)
-                if s != view.seat or values["observer"]
-            ],
-            "payoffs": self._payoffs(view, order, values),
-            "chances": framing.chances,
+            "meanings": self._meanings(view, view.seat, order) if table else [],
+            "same_options": not table or all(seat == labels[view.seat] for seat in labels),
+            "other_seats": [{"name": values["names"][s], "actions": self._listed(view, s)} for s in others if table],
+            "payoffs": self._payoffs(view, order, values) if table else "",
+            "chances": framing.chances and table,
             "rules": rules_text(library, view, framing.wording, values),
             "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
             "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
         }
 
-    def _of_rule(self, game: Game, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the blocks of a game by a rule, which has its own texts and no payoff table."""
-        framing, library = self.framing, self.library
-        fill_values = {**values, "params": game.params}
-        if framing.story == NEUTRAL:
-            story = library.fill(game_file(game), fill_values)
+    def _rule_story(self, game: Game, values: Mapping[str, Any]) -> str:
+        """Return the text of a game by a rule, as an observer is told it if one is asked."""
+        values = {**values, "params": game.params}
+        if self.framing.story == NEUTRAL:
+            story = self.library.fill(game_file(game), values)
         else:
-            story = library.open_story(story_file(framing, game), fill_values)
-        if values["observer"]:
-            story = library.fill(OBSERVER, {**values, "told": story})
-        return {
-            "story": story,
-            "persona": self.introduction(values) if self._introduces else None,
-            "meanings": [],
-            "same_options": True,
-            "other_seats": [],
-            "payoffs": "",
-            "chances": False,
-            "rules": rules_text(library, view, framing.wording, values),
-            "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
-            "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
-        }
+            story = self.library.open_story(story_file(self.framing, game), values)
+        return self.library.fill(OBSERVER, {**values, "told": story}) if values["observer"] else story
 
     def _payoffs(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         """Return the payoffs as the framing presents them, from a player's own side."""
@@ -252,6 +233,8 @@ class Blocks:
         """Return rows in display order; a seat sees the same order throughout a match."""
         if self.framing.rows == "sorted":
             return by_payoff(rows)
-        if self.framing.rows == "given" or self._draw_rows is None:
-            return rows
-        return [rows[int(i)] for i in self._draw_rows(seat).permutation(len(rows))]
+        return (
+            rows
+            if self.framing.rows == "given" or self._draw_rows is None
+            else [rows[int(i)] for i in self._draw_rows(seat).permutation(len(rows))]
+        )

@@ -64,9 +64,11 @@ class DialogueRenderer:
         """Return a later user message: results of finished rounds, and the question of round ``at``."""
         past = None
         if rounds:
-            lines = [self.renderer.line(self.decision.view, played) for played in rounds]
             past = self._fill(
-                "dialogue/results.txt", rounds="\n".join(lines), numbers=[played.number for played in rounds], at=at
+                "dialogue/results.txt",
+                rounds="\n".join([self.renderer.line(self.decision.view, played) for played in rounds]),
+                numbers=[played.number for played in rounds],
+                at=at,
             )
         return self._turn(turn, past)
 

@@ -327,9 +327,8 @@ class Library:
 
     def names(self, kind: str) -> list[str]:
         """Return the files of one kind (``stories``, ``payoffs``, ...), without ending."""
-        stems = {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
         return sorted(
-            stems
+            {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
             | {
                 PurePath(file).stem
                 for file in (() if self.language == ENGLISH else WORDLESS)
@@ -377,10 +376,9 @@ class Library:
 
     def has(self, path: str) -> bool:
         """Whether some folder holds this file."""
-        present = self._exists.get(path)
-        if present is None:
-            present = self._exists[path] = self.find(path) is not None
-        return present
+        if path not in self._exists:
+            self._exists[path] = self.find(path) is not None
+        return self._exists[path]
 
     def find(self, path: str) -> Path | None:
         """Return the file of a relative path."""
@@ -454,11 +452,9 @@ class Library:
         return text if len(names) <= _MOST_HOLES and set(names) <= set(holes) else None
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
-        cached = self._plain.get((path, names))
-        if cached is None:
-            cached = all(only_writes_down(tree, names) for tree in self._trees(path))
-            self._plain[path, names] = cached
-        return cached
+        if (path, names) not in self._plain:
+            self._plain[path, names] = all(only_writes_down(tree, names) for tree in self._trees(path))
+        return self._plain[path, names]
 
     def _trees(self, path: str) -> list[nodes.Template]:
         """Return the syntax trees of a template and of all its includes."""

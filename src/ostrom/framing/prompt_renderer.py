@@ -186,9 +186,10 @@ class PromptRenderer:
         view, past = decision.view, None
         if view.facts.get("repeated"):
             past = self.history_renderer.past(decision, shown, self.labels(view.game), page.values)
-        if page.setup is None:
+        if page.setup is None:  # its files use the round, the memory or each other
             live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
-            return self._live_prompt(page, decision, live, past)
+            values = self.live_values(page, decision, live, past)
+            return self.prompt_of(page, decision.form, values, self.library.fill("prompt.txt", values))
         return Prompt(
             self._text(page, view.round, past), page.options, page.instruction, page.facts, page.system, page.stub
         )
@@ -293,8 +294,8 @@ class PromptRenderer:
 
     def _system(self, values: Mapping[str, Any]) -> str:
         """Return the system message."""
-        persona_values = {"persona": self.blocks.introduction(values), "persona_in": self.persona_in}
-        return self.library.fill("system.txt", {**values, **persona_values, "system": self._own_system(values)})
+        own = {"persona": self.blocks.introduction(values), "system": self._own_system(values)}
+        return self.library.fill("system.txt", {**values, **own, "persona_in": self.persona_in})
 
     def _own_system(self, values: Mapping[str, Any]) -> str | None:
         """Return the agent's own system prompt: a file in systems/, or a text.
@@ -330,11 +331,6 @@ class PromptRenderer:
                 and library.variables_of("prompt.txt") <= {"setup", "turn"}
             )
         return self._lasts[key]
-
-    def _live_prompt(self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None) -> Prompt:
-        """Render a prompt completely, because its files use the round, the memory or each other."""
-        values = self.live_values(page, decision, live, past)
-        return self.prompt_of(page, decision.form, values, self.library.fill("prompt.txt", values))
 
     def live_values(
         self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None
@@ -388,28 +384,26 @@ class PromptRenderer:
         if turn is None:
             return None
         setup = page.setup or ""
-        if len(split_marks(setup + page.instruction)) > 1:  # foreign text contains a placeholder
-            return None
-        return split_marks(self._joined(setup, put_in(split_marks(turn), holes)))
+        return (
+            None
+            if len(split_marks(setup + page.instruction)) > 1
+            else split_marks(self._joined(setup, put_in(split_marks(turn), holes)))
+        )
 
     def instruction(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any]) -> str:
         """Return the instruction for the answer."""
         file = self._answer_file(form)
-        key = None
-        if isinstance(form, Choice) and self.library.is_round_independent(file):
-            key = (file, *options.values(), values.get("kind"), values.get("target"))
-            if (cached := self._instructions.get(key)) is not None:
-                return cached
-        text = self._instruct(form, options, values, file)
-        if key is not None:
-            self._instructions[key] = text
-        return text
+        if not (isinstance(form, Choice) and self.library.is_round_independent(file)):
+            return self._instruct(form, options, values, file)
+        key = (file, *options.values(), values.get("kind"), values.get("target"))
+        if key not in self._instructions:
+            self._instructions[key] = self._instruct(form, options, values, file)
+        return self._instructions[key]
 
     def _answer_file(self, form: Form) -> str:
-        cached = self._answer_files.get(type(form))
-        if cached is None:
-            cached = self._answer_files[type(form)] = answer_file(self.library, form, self.style)
-        return cached
+        if type(form) not in self._answer_files:
+            self._answer_files[type(form)] = answer_file(self.library, form, self.style)
+        return self._answer_files[type(form)]
 
     def _offered(self, form: Form, options: Mapping[str, str]) -> dict[str, Any]:
         """Return the values for the instruction about the answer."""
@@ -519,12 +513,13 @@ class PromptRenderer:
 
     def unsupported(self, game: Game) -> str | None:
         """Return why the framing cannot be used with a game, in words; None if it can."""
-        if (names := lacks_names(self.framing, game)) is not None:
-            return names
-        if not game.has_table:
-            return lacks_meaning(self.framing, self.style, self.library, game)
-        if (story := lacks_story(self.framing, self.library)) is not None:
-            return story
+        problem = lacks_names(self.framing, game) or (
+            lacks_story(self.framing, self.library)
+            if game.has_table
+            else lacks_meaning(self.framing, self.style, self.library, game)
+        )
+        if problem is not None or not game.has_table:
+            return problem
         if self.framing.meanings and not game.words.actions:
             return "meanings needs a game that says what its actions mean"
         if self.framing.payoffs == "formula" and any(formula_of(game, s) is None for s in range(game.seats)):
@@ -549,12 +544,12 @@ class PromptRenderer:
         """Return the decision with the game's titles for seats, if the framing wants them."""
         view, names = decision.view, self.framing.names
         if view.game is not self._game:
-            self._tell(view.game)
-        if names == "numbers" or view.names:
+            # The cover story of a game has words of its own.
+            self._game, self.story = view.game, self.library.story(story_file(self.framing, view.game))
+            self.words = self.history_renderer.words = self.story.words
+        if names == "numbers" or view.names or (names == "other" and view.facts.get("observer")):
             return decision
         if names == "other":
-            if view.facts.get("observer"):
-                return decision
             own, other = (
                 self.history_renderer.name(view, view.seat),
                 self.library.fill("names/other.txt", {"words": self.words}),
@@ -563,13 +558,13 @@ class PromptRenderer:
                 decision,
                 view=replace(view, names=tuple(own if s == view.seat else other for s in range(view.game.seats))),
             )
-        titles = tuple(self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles)
-        return replace(decision, view=replace(view, names=titles))
-
-    def _tell(self, game: Game) -> None:
-        """Use the words of the cover story of this game."""
-        self._game, self.story = game, self.library.story(story_file(self.framing, game))
-        self.words = self.history_renderer.words = self.story.words
+        return replace(
+            decision,
+            view=replace(
+                view,
+                names=tuple(self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles),
+            ),
+        )
 
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""

@@ -36,8 +36,11 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 def rules_file(mechanism: str, wording: str | None) -> str:
     """Return the file of the rules in a wording; without a mechanism there is one wording."""
-    own = f"mechanisms/{mechanism}.{wording}.txt"
-    return f"mechanisms/{mechanism}.txt" if wording is None or mechanism == "none" else own
+    return (
+        f"mechanisms/{mechanism}.txt"
+        if wording is None or mechanism == "none"
+        else f"mechanisms/{mechanism}.{wording}.txt"
+    )
 
 
 def question_file(library: Library, mechanism: str, kind: str, wording: str | None, sham: bool = False) -> str:
@@ -52,9 +55,11 @@ def told_file(library: Library, mechanism: str, kind: str, wording: str | None, 
         return _own_file(library, f"turns/{mechanism}_moves", wording, sham) if kind in ("act", *FIRST) else None
     if kind not in FIRST and "messages" not in facts:
         return None
-    if question_file(library, mechanism, kind, wording, sham) != f"turns/{kind}.txt":
-        return None
-    return _own_file(library, f"turns/{mechanism}_told", wording, sham)
+    return (
+        None
+        if question_file(library, mechanism, kind, wording, sham) != f"turns/{kind}.txt"
+        else _own_file(library, f"turns/{mechanism}_told", wording, sham)
+    )
 
 
 def _own_file(library: Library, own: str, wording: str | None, sham: bool) -> str | None:
@@ -129,9 +134,11 @@ OBSERVER, OBSERVER_PREDICTS = "games/_observer.txt", "games/_observer_predict.tx
 
 def story_file(framing: Framing, game: Game | None) -> str:
     """Return the file of a cover story: one for all games with a table, its own for a game by a rule."""
-    if game is not None and not game.has_table and framing.story != NEUTRAL:
-        return f"games/{game.name}.{framing.story}.txt"
-    return f"stories/{framing.story}.txt"
+    return (
+        f"games/{game.name}.{framing.story}.txt"
+        if game is not None and not game.has_table and framing.story != NEUTRAL
+        else f"stories/{framing.story}.txt"
+    )
 
 
 def stories_of(library: Library, game: Game) -> list[str]:

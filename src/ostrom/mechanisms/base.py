@@ -280,9 +280,11 @@ def match_score(payoffs: Sequence[float], discount: float | None = None) -> floa
     >>> match_score([2.0, 4.0], 0.5)
     3.0
     """
-    if discount is None or discount == 1:
-        return fsum(payoffs) / len(payoffs)
-    return fsum(map(mul, payoffs, round_weights(len(payoffs), discount)))
+    return (
+        fsum(payoffs) / len(payoffs)
+        if discount is None or discount == 1
+        else fsum(map(mul, payoffs, round_weights(len(payoffs), discount)))
+    )
 
 
 def scores_by_seat(game: Game, rounds: Sequence[Round], discount: float | None = None) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ in the same order. It is pure: no I/O, no clock, no randomness but the streams i
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeAlias, overload
 
@@ -93,8 +94,7 @@ class History(Sequence[Round]):
         return rounds if len(rounds) == self._length else rounds[: self._length]
 
     def __iter__(self) -> Iterator[Round]:
-        for i in range(self._length):
-            yield self._rounds[i]
+        return islice(self._rounds, self._length)
 
 
 EMPTY = History([])

@@ -427,11 +427,13 @@ class Rewiring:
 
 def links_form(near: list[int], far: list[int], names: tuple[str, ...]) -> Record:
     """Return the form of link changes: whom to leave, and to whom to propose; nobody is allowed."""
-    choices = {"cut": near, "propose": far}
     return Record(
         "links",
         closed_object(
-            {key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()}
+            {
+                key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]}
+                for key, who in {"cut": near, "propose": far}.items()
+            }
         ),
     )
 

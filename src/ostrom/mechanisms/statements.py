@@ -73,8 +73,15 @@ def place_key(own: int, other: int) -> str:
 
 def table_form() -> Record:
     """The answer form of a memory-one table: five percentages."""
-    keys = ["first", *(place_key(own, other) for own, other in PLACES)]
-    return Record("memory_one", closed_object({key: {"type": "integer", "minimum": 0, "maximum": 100} for key in keys}))
+    return Record(
+        "memory_one",
+        closed_object(
+            {
+                key: {"type": "integer", "minimum": 0, "maximum": 100}
+                for key in ["first", *(place_key(own, other) for own, other in PLACES)]
+            }
+        ),
+    )
 
 
 def statement_form(how: str, game: Game, seat: int) -> Form:
@@ -269,9 +276,11 @@ class Predicted(WrappedMechanism):
             # Before an act at most all others are predicted; a game with a table has one act per round.
             acts = self.rules.most_rounds(game) if game.has_table else total
             return total + (0 if player >= game.seats else acts * (game.seats - 1))
-        if player < players - 1:
-            return total
-        return self.rules.most_rounds(game) * (1 if self.watched is not None and game.has_table else game.turns)
+        return (
+            total
+            if player < players - 1
+            else self.rules.most_rounds(game) * (1 if self.watched is not None and game.has_table else game.turns)
+        )
 
 
 RECOGNISE = "recognise"

@@ -232,11 +232,11 @@ class SeatSession:
         reading = None if turn.end is None else turn.end.reading
         if reading == "missed":
             return ToolReply("refused", "Too late: the decision counts as missed.")
-        if reading in ("policy", "refused"):
-            return ToolReply(
-                "refused", "None of your answers could be read: the study says what happens now. Call look."
-            )
-        return ToolReply("taken", "Taken. Call look for what comes next.")
+        return (
+            ToolReply("refused", "None of your answers could be read: the study says what happens now. Call look.")
+            if reading in ("policy", "refused")
+            else ToolReply("taken", "Taken. Call look for what comes next.")
+        )
 
     def _current(self) -> OpenDecision | None:
         """Return the decision of the current match; later matches wait."""

@@ -63,8 +63,14 @@ class CheapTalk(TwoStepRounds):
         if missing is not None:
             answers = missing.filled(answers)
         played = profile_of(game, answers)
-        expected = expected_payoffs(game, answers) if self.rounds == 1 else None
-        return Round(number, played, game.payoff(played), expected=expected, facts={"messages": messages}, missed=late)
+        return Round(
+            number,
+            played,
+            game.payoff(played),
+            expected=expected_payoffs(game, answers) if self.rounds == 1 else None,
+            facts={"messages": messages},
+            missed=late,
+        )
 
 
 MECHANISM = CheapTalk

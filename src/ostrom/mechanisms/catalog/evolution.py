@@ -329,16 +329,21 @@ class Evolution(DelegatingMechanism):
 
     def _question(self, game: Game, member: int, sentence: str) -> Decision:
         facts = {"alone": True, "sentence": sentence}
-        form = Text(words=max(20, 3 * len(sentence.split())), characters=1000)
         return Decision(
-            member, "paraphrase", View(game, 0, self.name, facts=facts), form, self.members if self.observers else None
+            member,
+            "paraphrase",
+            View(game, 0, self.name, facts=facts),
+            Text(words=max(20, 3 * len(sentence.split())), characters=1000),
+            self.members if self.observers else None,
         )
 
     def _most_paraphrases(self) -> int:
         """Return the most sentences reworded for one member in one generation."""
-        if self.arm == "frozen" or self.number + 1 >= self.generations or not self.mutation.rate:
-            return 0
-        return ceil(self.mutation.share * max(map(len, self.founders)))
+        return (
+            0
+            if self.arm == "frozen" or self.number + 1 >= self.generations or not self.mutation.rate
+            else ceil(self.mutation.share * max(map(len, self.founders)))
+        )
 
     def most_decisions(self, game: Game) -> int:
         """The most decisions of one generation: those of its matches, and one per sentence that is reworded."""
@@ -346,9 +351,11 @@ class Evolution(DelegatingMechanism):
 
     def _most_designs(self, game: Game) -> int:
         """The most designs that one member makes in one generation."""
-        if self.rules.preparation(game, 0) is None:
-            return 0
-        return int(self.number == 0 or (self.arm != "frozen" and self.mutation.design > 0))
+        return (
+            0
+            if self.rules.preparation(game, 0) is None
+            else int(self.number == 0 or (self.arm != "frozen" and self.mutation.design > 0))
+        )
 
     def _playing(self, game: Game) -> int:
         """Return the decisions of one member in a generation's matches, and before them."""
@@ -361,9 +368,11 @@ class Evolution(DelegatingMechanism):
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
         """Return the decisions of a member, or of the observer who paraphrases for all."""
-        if player >= self.members:
-            return self.members * self._most_paraphrases()
-        return self._playing(game) + (0 if self.observers else self._most_paraphrases())
+        return (
+            self.members * self._most_paraphrases()
+            if player >= self.members
+            else self._playing(game) + (0 if self.observers else self._most_paraphrases())
+        )
 
 
 def _seated(played: Round, table: Sequence[int], meeting: int) -> Round:

@@ -83,8 +83,11 @@ class Mediation(Designed):
         """Return why a mediator is invalid: it needs one action index per number of delegators. None if it is valid."""
         if len(design) != game.seats:
             return f"needs one action for each of 1 to {game.seats} delegators"
-        inside = all(0 <= action < len(game.actions[0]) for action in design)
-        return None if inside else f"an action index lies between 0 and {len(game.actions[0]) - 1}"
+        return (
+            None
+            if all(0 <= action < len(game.actions[0]) for action in design)
+            else f"an action index lies between 0 and {len(game.actions[0]) - 1}"
+        )
 
     def induced(self, game: Game, design: Sequence[int]) -> Game:
         """The game with delegating as one more action."""

@@ -268,12 +268,17 @@ class Negotiation(Mechanism):
         return Record("offer", closed_object(parts), _names(game, seat))
 
     def _reply_form(self, game: Game, seat: int) -> Record:
-        parts = {
-            "accept": {"type": "boolean"},
-            "message": {"type": "string", "maxLength": self.length},
-            "intend": _action(game, seat),
-        }
-        return Record("reply", closed_object(parts), _names(game, seat))
+        return Record(
+            "reply",
+            closed_object(
+                {
+                    "accept": {"type": "boolean"},
+                    "message": {"type": "string", "maxLength": self.length},
+                    "intend": _action(game, seat),
+                }
+            ),
+            _names(game, seat),
+        )
 
     def _terms(self, game: Game, seat: int, value: Mapping[str, Any], table: _Table) -> tuple[OfferTerms | None, str]:
         """Return the terms of an offer (None if empty), and why it is invalid."""

@@ -80,8 +80,9 @@ class Punishment(TwoStepRounds):
         deductions = [{"by": by, "to": to, "units": n} for by, row in enumerate(units) for to, n in enumerate(row) if n]
         payoffs = self.payoffs_after(base, units)
         fines = tuple(after - before for after, before in zip(payoffs, base, strict=True))
-        round_facts = {"before": list(base), "punishments": deductions}
-        return Round(number, played, payoffs, facts=round_facts, missed=late, paid=fines)
+        return Round(
+            number, played, payoffs, facts={"before": list(base), "punishments": deductions}, missed=late, paid=fines
+        )
 
     def payoffs_after(self, base: Sequence[float], units: Sequence[Sequence[int]]) -> tuple[float, ...]:
         """Return payoffs after punishment; ``units[i][j]`` are the units from seat i to seat j.
@@ -97,9 +98,14 @@ class Punishment(TwoStepRounds):
 
 def punishment_form(game: Game, seat: int, most: int) -> Record:
     """Return the answer form of a punishment: units from 0 to ``most`` per co-player."""
-    keys = [seat_key(s) for s in range(game.seats) if s != seat]
     return Record(
-        "punishment", closed_object({key: {"type": "integer", "minimum": 0, "maximum": most} for key in keys})
+        "punishment",
+        closed_object(
+            {
+                key: {"type": "integer", "minimum": 0, "maximum": most}
+                for key in [seat_key(s) for s in range(game.seats) if s != seat]
+            }
+        ),
     )
 
 

@@ -141,10 +141,12 @@ class Repetition(Mechanism):
 
     def array_rules(self, game: Game) -> ArrayRules | None:
         """Return plain repetition, if the moves of a round are an entry of a payoff table."""
-        if self.sham or not game.has_table:
-            return None
-        return ArrayRules(
-            self.rounds, self.noise, self.continuation if self.stopping == "geometric" else None, self.discount
+        return (
+            None
+            if self.sham or not game.has_table
+            else ArrayRules(
+                self.rounds, self.noise, self.continuation if self.stopping == "geometric" else None, self.discount
+            )
         )
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002

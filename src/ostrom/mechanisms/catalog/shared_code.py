@@ -49,8 +49,11 @@ class SharedCode(Mechanism):
         facts = {"chance": self.chance}
         answers = yield [act(View(game, seat, self.name, facts=facts)) for seat in range(game.seats)]
         chosen = profile_of(game, answers)
-        shared = streams.for_round(1, 0, "shared").random() < self.chance
-        whose = int(streams.for_round(1, 0, "whose").integers(game.seats)) if shared else None
+        whose = (
+            int(streams.for_round(1, 0, "whose").integers(game.seats))
+            if (streams.for_round(1, 0, "shared").random() < self.chance)
+            else None
+        )
         played = chosen if whose is None else (chosen[whose],) * game.seats
         payoffs = game.payoff(played)
         expected = expected_payoffs(shared_game(game, self.chance), answers)

@@ -171,9 +171,11 @@ class Society(SocietyRules):
         if len(who) <= self.records:
             return list(who)
         rng = life.streams.for_round(number, player, "observed")
-        first = [p for p in who if p in met]
         return sorted(
-            [*first, *[who[int(i)] for i in rng.permutation(len(who)) if who[int(i)] not in met]][: self.records]
+            [
+                *[p for p in who if p in met],
+                *[who[int(i)] for i in rng.permutation(len(who)) if who[int(i)] not in met],
+            ][: self.records]
         )
 
     def settle(
@@ -213,9 +215,7 @@ class Society(SocietyRules):
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
         """Return the round as the member sees it, with its own action first."""
         if played.players[0] != player:
-            return super().seen(
-                life, player, Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
-            )
+            played = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
         return super().seen(life, player, played)
 
     def between(self, life: SocietyState, number: int) -> Steps:
