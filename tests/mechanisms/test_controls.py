@@ -14,9 +14,8 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.catalog.contracting import Contracting, contracted_game
-from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
 from ostrom.mechanisms.controls import build_mechanism
+from ostrom.mechanisms.designs import Contracting, Mediation, contracted_game, mediated_game
 from ostrom.mechanisms.incentives import is_equilibrium, lasting_game
 from ostrom.mechanisms.protocol import Decision, Outcome, View
 from ostrom.memory import MemoryView

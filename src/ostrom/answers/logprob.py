@@ -15,7 +15,7 @@ When that bound reaches the likeliest option, the choice is not known and the re
 import math
 from collections.abc import Mapping
 
-from ostrom.answers.labels import Labels, normal, prepared
+from ostrom.answers.choice import Labels, normal, prepared
 from ostrom.answers.reading import Answer, Invalid
 
 LEAST_MASS = 0.1

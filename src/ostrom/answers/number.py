@@ -51,8 +51,8 @@ ends with two different answers is refused, in whatever forms they are. Amounts 
 import re
 from typing import Any
 
+from ostrom.answers.choice import without_marks
 from ostrom.answers.jsonobject import last_object
-from ostrom.answers.naming import without_marks
 from ostrom.answers.reading import Answer, Invalid, Reading, clipped, final_part, last_lines
 from ostrom.games.amounts import Amounts
 

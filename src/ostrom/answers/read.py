@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ostrom.answers.choice import read_choice
+from ostrom.answers.choice import prepared, read_choice
 from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.jsonobject import final_object
-from ostrom.answers.labels import prepared
 from ostrom.answers.number import read_number
 from ostrom.answers.reading import Answer, Invalid, clipped, final_part
 from ostrom.answers.schema import Misfit, check_record_schema, fitted, relabelled, unlabelled

@@ -104,6 +104,16 @@ mechanisms = NamedMechanisms(
     "MECHANISM",
     "ostrom.mechanisms",
     folder="mechanisms",
+    table={
+        "advice": "ostrom.mechanisms.two_steps:Advised",
+        "cheap_talk": "ostrom.mechanisms.two_steps:CheapTalk",
+        "contracting": "ostrom.mechanisms.designs:Contracting",
+        "in_turn": "ostrom.mechanisms.single:InTurn",
+        "mediation": "ostrom.mechanisms.designs:Mediation",
+        "punishment": "ostrom.mechanisms.two_steps:Punishment",
+        "shared_code": "ostrom.mechanisms.single:SharedCode",
+        "similarity": "ostrom.mechanisms.single:Similarity",
+    },
     code="ostrom.mechanisms.absent",
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.moved import FormerNames
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.missing import Missing
-from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, RoundPlay, View
+from ostrom.mechanisms.protocol import Decision, Play, Round, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,38 +289,6 @@ def match_score(payoffs: Sequence[float], discount: float | None = None) -> floa
 def scores_by_seat(game: Game, rounds: Sequence[Round], discount: float | None = None) -> tuple[float, ...]:
     """Return the score of each seat in a match of these rounds."""
     return tuple(match_score([r.payoffs[seat] for r in rounds], discount) for seat in range(game.seats))
-
-
-class TwoStepRounds(Mechanism):
-    """Rules under which every player is asked twice in each round: for its action, and for one more answer."""
-
-    rounds: int
-    discount: float | None = None
-    listed: ClassVar[str]
-    """The fact of every round that the outcome of a match lists."""
-
-    @abstractmethod
-    def play_round(self, game: Game, number: int, history: History) -> RoundPlay:
-        """Play one round after those of the history."""
-
-    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Play round after round, until missed decisions end the match."""
-        self.check(game)
-        rounds, times, ended = list[Round](), Counter[int](), dict[str, Any]()
-        for number in range(1, self.rounds + 1):
-            rounds.append((yield from self.play_round(game, number, History(rounds, gaps=any(r.void for r in rounds)))))
-            if self.missing is not None and (ended := self.missing.ending_facts(times, rounds[-1].missed)):
-                break
-        listed = {self.listed: [r.facts[self.listed] for r in rounds]}
-        return Outcome(rounds, scores_by_seat(game, rounds, self.discount), {**listed, **ended})
-
-    def most_decisions(self, game: Game) -> int:
-        """Two decisions per seat and round."""
-        return 2 * game.seats * self.rounds
-
-    def longest_history(self, game: Game) -> int:  # noqa: ARG002
-        """All rounds but the last."""
-        return self.rounds - 1
 
 
 AskSteps: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]

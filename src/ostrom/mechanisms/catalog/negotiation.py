@@ -12,7 +12,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, Ge, Le, checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, closed_object, scores_by_seat, seat_key
-from ostrom.mechanisms.catalog.contracting import default_bound
+from ostrom.mechanisms.designs import default_bound
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.rounds import Rounds
 

@@ -1,0 +1,234 @@
+"""Mechanisms under which the game is played once, without talk: in turn, by comparison, or by shared code.
+
+Similarity: players may condition their action on how similar they are (Oesterheld et al. 2023).
+
+Shared code: a player's decision may be executed by all seats, as copies of one program. That is similarity in the
+extreme (Oesterheld et al. 2023), as decision making under imperfect recall has it (Tewolde et al. 2023): whoever
+decides does not know whether it decides for one seat or for all.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Any, ClassVar, Literal
+
+from ostrom.answers import Choice
+from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Share, checked
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.incentives import game_with
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
+
+MOST_CHARACTERS = 2000
+"""The number of characters of each player's reasons shown to others."""
+
+
+class InTurn(Mechanism):
+    """The game is played once. ``shown`` says what later players see of earlier ones.
+
+    ``nothing``: a fixed order alone. ``actions``: what they chose. ``words``: also the reasons that they gave, where
+    they are asked for them (``answer: explained``), as a conversation so far.
+    """
+
+    name: ClassVar[str] = "in_turn"
+
+    @checked
+    def __init__(self, shown: Literal["nothing", "actions", "words"] = "words") -> None:
+        self.shown = shown
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Ask one seat after the other."""
+        answers: list[Any] = []
+        earlier: list[dict[str, Any]] = []
+        for seat in range(game.seats):
+            facts = {"shown": self.shown, "before": [dict(entry) for entry in earlier]}
+            (answer,) = yield [act(View(game, seat, self.name, facts=facts))]
+            answers.append(answer)
+            if self.shown != "nothing":
+                entry: dict[str, Any] = {"seat": seat, "action": game.index(seat, answer.value)}
+                if self.shown == "words":
+                    entry["reasons"] = str((answer.facts or {}).get("rationale") or "")[:MOST_CHARACTERS]
+                earlier.append(entry)
+        profile = profile_of(game, answers)
+        payoffs = game.payoff(profile)
+        # Odds that depend on earlier draws give no expectation.
+        return Outcome(
+            [Round(1, profile, payoffs, expected=expected_payoffs(game, answers) if self.shown == "nothing" else None)],
+            payoffs,
+        )
+
+    def most_decisions(self, game: Game) -> int:
+        """One decision per seat."""
+        return game.seats
+
+
+IF_ALIKE = "if_alike"
+"""The additional option: cooperate with those that decide alike."""
+
+
+class Similarity(Mechanism):
+    """Act, or leave it to a comparison: cooperate if all others were found to decide as you do, else defect.
+
+    All decide at the same time. Then every player who chose ``if_alike`` gets one finding of its own: whether all
+    players chose the same option. The finding is wrong with the chance ``error``. The game is played once.
+    """
+
+    name: ClassVar[str] = "similarity"
+    one_shot: ClassVar[bool] = True
+
+    @checked
+    def __init__(self, error: Share = 0.1) -> None:
+        self.error = float(error)
+
+    def check(self, game: Game) -> None:
+        """Refuse games without cooperative and defective actions, or with an action that is named ``if_alike``."""
+        if None in game.cooperative or None in game.defective:
+            raise GameError(f"mechanism similarity needs a game with cooperative actions; {game.name} has none")
+        if any(IF_ALIKE in names for names in game.actions):
+            raise GameError(f"mechanism similarity: game {game.name} has an action called {IF_ALIKE}")
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Ask every seat once, then compare."""
+        facts = {
+            "error": self.error,
+            "cooperative": [int(a) for a in game.cooperative if a is not None],
+            "defective": [int(a) for a in game.defective if a is not None],
+        }
+        answers = yield [
+            Decision(seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], IF_ALIKE)))
+            for seat in range(game.seats)
+        ]
+        full_game = compared_game(game, self.error)
+        picked = tuple(full_game.index(seat, answer.value) for seat, answer in enumerate(answers))
+        alike = all_alike(game, picked)
+        signals = [
+            alike != bool(streams.for_round(1, seat, "finding").random() < self.error) for seat in range(game.seats)
+        ]
+        played = realised(game, picked, signals)
+        payoffs = game.payoff(played)
+        compared = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
+        round_ = Round(1, played, payoffs, expected=expected_payoffs(full_game, answers), facts={"if_alike": compared})
+        return Outcome([round_], payoffs, {"if_alike": compared, "alike": alike, "found_alike": signals})
+
+    def most_decisions(self, game: Game) -> int:
+        """One decision per seat."""
+        return game.seats
+
+
+def all_alike(game: Game, picked: Sequence[int]) -> bool:
+    """Return whether all seats picked the option at the same index; ``if_alike`` equals only itself."""
+    policies = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
+    return all(policies) or (not any(policies) and len(set(picked)) == 1)
+
+
+def realised(game: Game, picked: Sequence[int], found: Sequence[bool]) -> tuple[int, ...]:
+    """Return the actions that follow from the picks and the result of each comparison."""
+    played = []
+    for seat, option in enumerate(picked):
+        if option == len(game.actions[seat]):
+            action = game.cooperative[seat] if found[seat] else game.defective[seat]
+            assert action is not None
+            option = action
+        played.append(option)
+    return tuple(played)
+
+
+@lru_cache(maxsize=256)
+def compared_game(game: Game, error: float) -> Game:
+    """Return the game with ``if_alike`` as an additional action and exact expected payoffs.
+
+    >>> from ostrom.games import build_game
+    >>> from ostrom.mechanisms.incentives import is_equilibrium
+    >>> pd = build_game("prisoners_dilemma:coopeval")
+    >>> [is_equilibrium(compared_game(pd, error), (2, 2)) for error in (0.1, 0.4)]
+    [True, False]
+    """
+    import numpy as np
+
+    actions = tuple((*names, IF_ALIKE) for names in game.actions)
+    payoffs = np.zeros((*(len(names) for names in actions), game.seats))
+    for picked in product(*(range(len(names)) for names in actions)):
+        alike = all_alike(game, picked)
+        asking = [seat for seat in range(game.seats) if picked[seat] == len(game.actions[seat])]
+        total = np.zeros(game.seats)
+        for wrong in product((False, True), repeat=len(asking)):
+            signals = [alike] * game.seats
+            for seat, is_wrong in zip(asking, wrong, strict=True):
+                signals[seat] = alike != is_wrong
+            chance = error ** sum(wrong) * (1 - error) ** (len(wrong) - sum(wrong))
+            total += chance * np.array(game.payoff(realised(game, picked, signals)))
+        payoffs[picked] = total
+    return TensorGame(f"{game.name}_compared", actions, payoffs)
+
+
+class SharedCode(Mechanism):
+    """The game is played once; with ``chance`` all seats run the code of one player, drawn evenly.
+
+    Then what that player chose is what every seat plays, by its place in the seat's list of actions. Nobody is told
+    which case it is before the choice.
+    """
+
+    name: ClassVar[str] = "shared_code"
+    one_shot: ClassVar[bool] = True
+
+    @checked
+    def __init__(self, chance: Share = 0.9) -> None:
+        self.chance = float(chance)
+
+    def check(self, game: Game) -> None:
+        """Refuse games whose seats have different numbers of actions: a decision is copied by index."""
+        super().check(game)
+        if len({len(names) for names in game.actions}) > 1:
+            raise GameError(
+                f"mechanism {self.name}: all seats need the same number of actions, game {game.name} has "
+                + ", ".join(str(len(names)) for names in game.actions)
+            )
+
+    def induced_game(self, game: Game) -> Game:
+        """Return the game of payoffs that are expected over the draw of whose decision is executed."""
+        return shared_game(game, self.chance)
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Ask every seat once, then draw whose code the seats run."""
+        self.check(game)
+        facts = {"chance": self.chance}
+        answers = yield [act(View(game, seat, self.name, facts=facts)) for seat in range(game.seats)]
+        chosen = profile_of(game, answers)
+        whose = (
+            int(streams.for_round(1, 0, "whose").integers(game.seats))
+            if (streams.for_round(1, 0, "shared").random() < self.chance)
+            else None
+        )
+        played = chosen if whose is None else (chosen[whose],) * game.seats
+        payoffs = game.payoff(played)
+        expected = expected_payoffs(shared_game(game, self.chance), answers)
+        settled = {"chosen": list(chosen), "code_of": None if whose is None else whose + 1}
+        return Outcome([Round(1, played, payoffs, expected=expected, facts=settled)], payoffs, settled)
+
+    def most_decisions(self, game: Game) -> int:
+        """One decision per seat."""
+        return game.seats
+
+
+@lru_cache(maxsize=256)
+def shared_game(game: Game, chance: float) -> Game:
+    """Return the game between decisions: with ``chance`` a random seat's decision is played by all.
+
+    Cooperating is an equilibrium of the Prisoner's Dilemma from a chance of two thirds on:
+
+    >>> from ostrom.games import build_game
+    >>> from ostrom.mechanisms.incentives import is_equilibrium
+    >>> pd = build_game("prisoners_dilemma:coopeval")
+    >>> [is_equilibrium(shared_game(pd, chance), (0, 0)) for chance in (0.6, 2 / 3, 0.9)]
+    [False, True, True]
+    """
+    import numpy as np
+
+    def paid(profile: tuple[int, ...]) -> Any:
+        alike = [np.array(game.payoff((action,) * game.seats)) for action in profile]
+        return (1 - chance) * np.array(game.payoff(profile)) + chance * np.mean(alike, axis=0)
+
+    return game_with(game, "shared", paid)
