@@ -111,8 +111,10 @@ mechanisms = NamedMechanisms(
         "in_turn": "ostrom.mechanisms.single:InTurn",
         "mediation": "ostrom.mechanisms.designs:Mediation",
         "punishment": "ostrom.mechanisms.two_steps:Punishment",
+        "reputation": "ostrom.mechanisms.populations:Reputation",
         "shared_code": "ostrom.mechanisms.single:SharedCode",
         "similarity": "ostrom.mechanisms.single:Similarity",
+        "society": "ostrom.mechanisms.populations:Society",
     },
     code="ostrom.mechanisms.absent",
 )
