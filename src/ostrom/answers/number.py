@@ -52,8 +52,7 @@ import re
 from typing import Any
 
 from ostrom.answers.choice import without_marks
-from ostrom.answers.jsonobject import last_object
-from ostrom.answers.reading import Answer, Invalid, Reading, clipped, final_part, last_lines
+from ostrom.answers.reading import Answer, Invalid, Reading, clipped, final_part, last_lines, last_object
 from ostrom.games.amounts import Amounts
 
 _LONGEST = 80

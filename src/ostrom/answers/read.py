@@ -11,11 +11,21 @@ from dataclasses import replace
 from typing import Any
 
 from ostrom.answers.choice import prepared, read_choice
-from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
-from ostrom.answers.jsonobject import final_object
+from ostrom.answers.forms import (
+    Choice,
+    Form,
+    Misfit,
+    Mixture,
+    Number,
+    Record,
+    Text,
+    check_record_schema,
+    fitted,
+    relabelled,
+    unlabelled,
+)
 from ostrom.answers.number import read_number
-from ostrom.answers.reading import Answer, Invalid, clipped, final_part
-from ostrom.answers.schema import Misfit, check_record_schema, fitted, relabelled, unlabelled
+from ostrom.answers.reading import Answer, Invalid, clipped, final_object, final_part
 from ostrom.ground.errors import UsageError
 
 

@@ -108,6 +108,7 @@ mechanisms = NamedMechanisms(
         "advice": "ostrom.mechanisms.two_steps:Advised",
         "cheap_talk": "ostrom.mechanisms.two_steps:CheapTalk",
         "contracting": "ostrom.mechanisms.designs:Contracting",
+        "disarmament": "ostrom.mechanisms.single:Disarmament",
         "in_turn": "ostrom.mechanisms.single:InTurn",
         "mediation": "ostrom.mechanisms.designs:Mediation",
         "punishment": "ostrom.mechanisms.two_steps:Punishment",

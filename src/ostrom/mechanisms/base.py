@@ -59,11 +59,11 @@ class Mechanism(FormerNames, ABC, former=FORMER):
 
     def allowing(self, missing: Missing) -> Mechanism:
         """Return these rules with a rule for missed decisions; refused if that has no meaning."""
-        if not self.may_miss:
-            raise GameError(
-                f"mechanism {self.name}: has no rule for missed decisions, so nobody's time to decide can be limited"
-            )
-        return self.with_values(missing=missing)
+        if self.may_miss:
+            return self.with_values(missing=missing)
+        raise GameError(
+            f"mechanism {self.name}: has no rule for missed decisions, so nobody's time to decide can be limited"
+        )
 
     def with_values(self, **values: Any) -> Self:
         """Return a copy of these rules with other values of these attributes."""

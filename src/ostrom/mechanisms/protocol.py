@@ -17,10 +17,6 @@ from ostrom.ground.values import value
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def _nothing() -> Mapping[str, Any]:
-    return NOTHING
-
-
 @value
 class Round:
     """One finished round. ``players[s]`` is the player at seat s; actions and payoffs are by seat.
@@ -35,7 +31,7 @@ class Round:
     players: tuple[int, ...] = ()
     expected: tuple[float, ...] | None = None
     """Exact expected payoffs, if all odds are known."""
-    facts: Mapping[str, Any] = field(default_factory=_nothing)
+    facts: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     missed: tuple[int, ...] = ()
     """The seats that did not answer in time."""
     what: tuple[str, ...] = ()
@@ -109,7 +105,7 @@ class View:
     mechanism: str
     round: int = 1
     history: History = EMPTY
-    facts: Mapping[str, Any] = field(default_factory=_nothing)
+    facts: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     """Facts for this seat (horizon, continuation, contract in force, ...), as plain data."""
     names: tuple[str, ...] = ()
     """Pseudonyms of the seats, if players have any; otherwise seats are numbered."""
@@ -137,7 +133,7 @@ class Outcome:
 
     rounds: Sequence[Round]
     scores: tuple[float, ...]
-    facts: Mapping[str, Any] = field(default_factory=_nothing)
+    facts: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
     @property
     def played(self) -> list[Round]:

@@ -171,7 +171,25 @@ def round_numbers(name: str, most: int, allowed: Sequence[int] | int) -> Record:
     )
 
 
-class NamedRounds(Memory):
+class PlayerSelection(Memory):
+    """Show at most ``k`` rounds, which the player selects itself once there are more."""
+
+    readers = frozenset({"model"})
+
+    @checked
+    def __init__(self, k: Count) -> None:
+        self.k = k
+
+    def most_lines(self, rounds: int) -> int:
+        """At most ``k`` rounds are shown."""
+        return min(rounds, self.k)
+
+    def most_notes(self, rounds: int) -> int:
+        """At most one note in every round after the first ``k``."""
+        return max(0, rounds - self.k)
+
+
+class NamedRounds(PlayerSelection):
     """Show the rounds that the player names, at most ``k`` of them, before every decision anew.
 
     Naming them is a decision of its own (kind recall), taken without any round in view. While no more than
@@ -179,13 +197,8 @@ class NamedRounds(Memory):
     """
 
     name: ClassVar[str] = "asked"
-    readers = frozenset({"model"})
     asks = "recall"
     note_form: Form = round_numbers("recall", 1, 1)
-
-    @checked
-    def __init__(self, k: Count) -> None:
-        self.k = k
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """Ask for a new list of rounds after every round, once there are more than can be shown."""
@@ -203,16 +216,8 @@ class NamedRounds(Memory):
         named = set(notes[-1].rounds) if notes else set()
         return MemoryView([r for r in view.history if r.number in named], gaps=True)
 
-    def most_lines(self, rounds: int) -> int:
-        """At most ``k`` rounds are shown."""
-        return min(rounds, self.k)
 
-    def most_notes(self, rounds: int) -> int:
-        """At most one note in every round after the first ``k``."""
-        return max(0, rounds - self.k)
-
-
-class Curated(Memory):
+class Curated(PlayerSelection):
     """Show the rounds that the player keeps, at most ``k`` of them.
 
     Whenever a new round makes it more than ``k``, the player decides which ones to keep (kind keep): it sees
@@ -220,13 +225,8 @@ class Curated(Memory):
     """
 
     name: ClassVar[str] = "curated"
-    readers = frozenset({"model"})
     asks = "keep"
     note_form: Form = round_numbers("keep", 1, [1])
-
-    @checked
-    def __init__(self, k: Count) -> None:
-        self.k = k
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """Ask for a choice among the rounds in view, once there are too many."""
@@ -247,14 +247,6 @@ class Curated(Memory):
             return list(view.history)
         numbers, last = set(notes[-1].rounds), notes[-1].covers
         return [r for i, r in enumerate(view.history) if i >= last or r.number in numbers]
-
-    def most_lines(self, rounds: int) -> int:
-        """At most ``k`` rounds are shown."""
-        return min(rounds, self.k)
-
-    def most_notes(self, rounds: int) -> int:
-        """At most one note in every round after the first ``k``."""
-        return max(0, rounds - self.k)
 
 
 class Summary(Memory):

@@ -14,7 +14,7 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
 from contextvars import ContextVar, copy_context
@@ -28,6 +28,7 @@ from ostrom.agents.language import AgentFactory, LanguageAgent
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer, Invalid, constraint_of
 from ostrom.api import Study
+from ostrom.api import study as state
 from ostrom.engine.caller import Caller, prompt_of
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.local import Assignment, LocalExecutor, Session, UnitEnd
@@ -390,6 +391,34 @@ class Environment:
         return await self._executor.play(replace(assignment, facts=facts or None))
 
 
+def environment(
+    study: Study | str | Path | Mapping[str, Any],
+    *,
+    name: str | None = None,
+    runs: str | Path = "runs",
+    allow_command: Sequence[str] | None = None,
+    **options: Any,
+) -> Environment:
+    """A study whose players ``outside/NAME`` are answered by the caller, match by match.
+
+    ``options`` are those of ``ostrom.study``; with ``name`` the matches are kept as a run. Close it, or use ``with``.
+
+    >>> duel = {"name": "duel", "game": "prisoners_dilemma", "types": {"me": {"model": "outside/me"}, "it": "grim"}}
+    >>> with environment({**duel, "seating": "seats"}) as env:
+    ...     episode = env.episode(0)
+    ...     for question in episode:
+    ...         question.answer(question.form["choices"][0])
+    ...     episode.rewards
+    {1: 3.0}
+    """
+    if isinstance(study, Study) and options:
+        raise UsageError(f"{next(iter(options))}: give this to ostrom.study(), which made the study")
+    stated = study if isinstance(study, Study) else state(study, **options)
+    if allow_command is not None:
+        stated = replace(stated, options=replace(stated.options, allow_command=allow_command))
+    return Environment(stated, name=name, runs=runs)
+
+
 def outside_matches(plan: StudyPlan) -> tuple[int, ...]:
     """Return the numbers of the matches that have an ``outside/NAME`` player."""
     return tuple(
@@ -398,17 +427,22 @@ def outside_matches(plan: StudyPlan) -> tuple[int, ...]:
 
 
 def _refuse_unsuited(plan: StudyPlan, *, recorded: bool) -> None:
-    if plan.study.people is not None:
-        raise UsageError(f"{plan.file}: people: a study with people is served (`ostrom serve`)")
-    if any(config.mcp is not None for config in plan.agents):
-        raise UsageError(f"{plan.file}: mcp: a study with agents at seats is played by `ostrom run` or `ostrom seat`")
-    if recorded and plan.stop is not None:
-        raise UsageError(f"{plan.file}: stop: a study that stops by itself is played by `ostrom run`")
-    if not any(name.startswith(PREFIX) for name in plan.models):
-        raise UsageError(
-            f"{plan.file}: nobody answers from outside: give models=['{PREFIX}NAME'], or a type that model "
-            f"(found {', '.join(plan.models) or 'no model'})"
-        )
+    asked_outside = any(name.startswith(PREFIX) for name in plan.models)
+    for unsuited, why in (
+        (plan.study.people is not None, "people: a study with people is served (`ostrom serve`)"),
+        (
+            any(config.mcp is not None for config in plan.agents),
+            "mcp: a study with agents at seats is played by `ostrom run` or `ostrom seat`",
+        ),
+        (recorded and plan.stop is not None, "stop: a study that stops by itself is played by `ostrom run`"),
+        (
+            not asked_outside,
+            f"nobody answers from outside: give models=['{PREFIX}NAME'], or a type that model "
+            f"(found {', '.join(plan.models) or 'no model'})",
+        ),
+    ):
+        if unsuited:
+            raise UsageError(f"{plan.file}: {why}")
 
 
 def _state(error: OstromError | None) -> Any:

@@ -45,12 +45,17 @@ class Repetition(Mechanism):
     ) -> None:
         if continuation is None:
             continuation = told_continuation
-        if stopping == "geometric" and continuation is None:
-            raise ValueError("geometric stopping needs a continuation chance")
-        if told_rounds and told_continuation is not None:
-            raise ValueError("tell the players either the number of rounds or a continuation chance, not both")
-        if told_rounds and stopping == "geometric":
-            raise ValueError("players cannot be told the number of rounds when chance ends the match")
+        by_chance = stopping == "geometric"
+        for wrong, why in (
+            (by_chance and continuation is None, "geometric stopping needs a continuation chance"),
+            (
+                told_rounds and told_continuation is not None,
+                "tell the players either the number of rounds or a continuation chance, not both",
+            ),
+            (told_rounds and by_chance, "players cannot be told the number of rounds when chance ends the match"),
+        ):
+            if wrong:
+                raise ValueError(why)
         self.rounds, self.stopping, self.continuation = rounds, stopping, continuation
         self.noise, self.discount = float(noise), discount
         public_facts: dict[str, Any] = {"repeated": True}
