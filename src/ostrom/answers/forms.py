@@ -287,11 +287,12 @@ def answer_tokens(form: Form) -> int:
     >>> answer_tokens(Record("cap", {"type": "object", "properties": {"cap": {"type": "integer"}}}))
     37
     """
-    if isinstance(form, Choice | Number):
-        return 8
-    if isinstance(form, Mixture):
-        return 8 + 10 * len(form.options)
-    if isinstance(form, Record):
-        return 12 + 25 * len(form.schema.get("properties", {}))
-    assert isinstance(form, Text)
-    return round(TOKENS_PER_WORD * form.words)
+    match form:
+        case Choice() | Number():
+            return 8
+        case Mixture(options=options):
+            return 8 + 10 * len(options)
+        case Record(schema=schema):
+            return 12 + 25 * len(schema.get("properties", {}))
+        case Text(words=words):
+            return round(TOKENS_PER_WORD * words)

@@ -217,7 +217,6 @@ class Library:
         self._exists: dict[str, bool] = {}
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
         self._texts: dict[tuple[Any, ...], tuple[str, tuple[int, int]]] = {}
-        self._plain: dict[tuple[str, frozenset[str]], bool] = {}
         self._memo: dict[tuple[Any, ...], tuple[object, Any]] = {}
         self._reasons: list[Reason] | None = None
 
@@ -452,9 +451,9 @@ class Library:
         return text if len(names) <= _MOST_HOLES and set(names) <= set(holes) else None
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
-        if (path, names) not in self._plain:
-            self._plain[path, names] = all(only_writes_down(tree, names) for tree in self._trees(path))
-        return self._plain[path, names]
+        return self.memoize(
+            (path, names), self, lambda: all(only_writes_down(tree, names) for tree in self._trees(path))
+        )
 
     def _trees(self, path: str) -> list[nodes.Template]:
         """Return the syntax trees of a template and of all its includes."""

@@ -97,11 +97,24 @@ class Mechanism(FormerNames, ABC, former=FORMER):
 
     def fit(self, game: Game) -> None:
         """Refuse a game that does not work with these rules, before play."""
-        if not (game.has_table or self.any_game):
-            raise GameError(
-                f"mechanism {self.name}: needs a table of payoffs, and those of game {game.name} follow from a rule"
-            )
+        self.require(
+            game.has_table or self.any_game,
+            f"needs a table of payoffs, and those of game {game.name} follow from a rule",
+        )
         self.check(game)
+
+    def require(self, fits: bool, problem: str) -> None:
+        """Raise a GameError that names this mechanism and the problem, unless the game fits."""
+        if not fits:
+            raise GameError(f"mechanism {self.name}: {problem}")
+
+    def require_equal_actions(self, game: Game) -> None:
+        """Refuse a game whose seats have different numbers of actions: one action stands for those of all seats."""
+        counts = [str(len(names)) for names in game.actions]
+        self.require(
+            len(set(counts)) == 1,
+            f"all seats need the same number of actions, game {game.name} has {', '.join(counts)}",
+        )
 
     def check(self, game: Game) -> None:
         """Refuse a game that does not work with these rules (GameError), before play."""

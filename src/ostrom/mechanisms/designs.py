@@ -92,18 +92,18 @@ class Designed(Mechanism):
 
     def check(self, game: Game) -> None:
         """Refuse games whose seats have different numbers of actions: a design names actions by index."""
-        if len({len(names) for names in game.actions}) > 1:
-            raise GameError(
-                f"mechanism {self.name}: all seats need the same number of actions, game {game.name} has "
-                + ", ".join(str(len(names)) for names in game.actions)
-            )
-        for design in self.designs or ():
-            if problem := self.refuse(game, design):
-                raise GameError(f"mechanism {self.name}: design {design}: {problem}")
-        if self.designs is not None and len(self.designs) != game.seats:
-            raise GameError(
-                f"mechanism {self.name}: {len(self.designs)} designs given, game {game.name} has {game.seats} seats"
-            )
+        self.require_equal_actions(game)
+        if self.designs is None:
+            return
+        for design in self.designs:
+            self.check_design(game, design)
+        count = len(self.designs)
+        self.require(count == game.seats, f"{count} designs given, game {game.name} has {game.seats} seats")
+
+    def check_design(self, game: Game, design: Sequence[int]) -> None:
+        """Refuse a design that is invalid in a game."""
+        problem = self.refuse(game, design)
+        self.require(problem is None, f"design {design}: {problem}")
 
     def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
         """Return the preparation in which a player makes its design; None if designs are given."""
@@ -167,8 +167,7 @@ class Design(Mechanism):
             )
         ]
         design = self.rules.read(game, self.seat, answers[0].value)
-        if problem := self.rules.refuse(game, design):
-            raise GameError(f"mechanism {self.name}: design {design}: {problem}")
+        self.rules.check_design(game, design)
         return Outcome([], (), {"design": design})
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
@@ -286,8 +285,7 @@ class Contracting(Designed):
     def check(self, game: Game) -> None:
         """Refuse a game with one seat: payments need a payer."""
         super().check(game)
-        if game.seats < 2:
-            raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could pay")
+        self.require(game.seats > 1, f"game {game.name} has one seat, nobody could pay")
 
     def form(self, game: Game, seat: int) -> Record:
         """Return the form of a contract: one whole amount per action."""
@@ -401,8 +399,8 @@ class Mediation(Designed):
     def check(self, game: Game) -> None:
         """Refuse a game with an action that is named ``delegate``."""
         super().check(game)
-        if any(DELEGATE in names for names in game.actions):
-            raise GameError(f"mechanism {self.name}: game {game.name} has an action of its own named {DELEGATE}")
+        taken = any(DELEGATE in names for names in game.actions)
+        self.require(not taken, f"game {game.name} has an action of its own named {DELEGATE}")
 
     def form(self, game: Game, seat: int) -> Record:
         """Return the form of a mediator: one action per number of delegators."""

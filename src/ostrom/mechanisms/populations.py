@@ -89,19 +89,17 @@ class Reputation(SocietyRules):
 
     def fit(self, game: Game) -> None:
         """Refuse games in which members do not decide once and simultaneously: a record has one action per round."""
-        if game.has_table or pays_by_profile(game):
-            self.check(game)
-            return
-        raise GameError(
-            f"mechanism {self.name}: a record holds one action of every member per round, and in game {game.name} not "
-            "all decide once and at the same time, or chance or a stock decide with them"
+        self.require(
+            game.has_table or pays_by_profile(game),
+            f"a record holds one action of every member per round, and in game {game.name} not all decide once and at "
+            "the same time, or chance or a stock decide with them",
         )
+        self.check(game)
 
     def begin(self, game: Game, streams: Streams) -> SocietyState:
         """Return the society before its first round; refused if the members do not fill the tables."""
         count = self.members(game)
-        if count % game.seats:
-            raise GameError(f"mechanism {self.name}: {count} players do not fill tables of {game.seats} seats")
+        self.require(count % game.seats == 0, f"{count} players do not fill tables of {game.seats} seats")
         return super().begin(game, streams)
 
     def seat(self, game: Game, player: int) -> int:
@@ -218,12 +216,12 @@ class Society(SocietyRules):
         import numpy as np
 
         super().check(game)
-        if game.seats < 2 or not symmetric(game.actions, game.payoffs):
-            raise GameError(f"mechanism {self.name}: game {game.name} is not the same from every seat")
-        if self.meeting == "pair" and game.seats != 2:
-            raise GameError(
-                f"mechanism {self.name}: meeting pair needs a game of 2 seats, {game.name} has {game.seats}"
-            )
+        alike = game.seats > 1 and symmetric(game.actions, game.payoffs)
+        self.require(alike, f"game {game.name} is not the same from every seat")
+        self.require(
+            self.meeting != "pair" or game.seats == 2,
+            f"meeting pair needs a game of 2 seats, {game.name} has {game.seats}",
+        )
         if self.players is not None and not getattr(self.network, "absent", False):
             self._places(self.players, np.random.default_rng(0))
 
@@ -246,8 +244,7 @@ class Society(SocietyRules):
         return life
 
     def _places(self, count: int, rng: np.random.Generator) -> Links:
-        if count > MOST_MEMBERS:
-            raise GameError(f"mechanism {self.name}: {count} members, at most {MOST_MEMBERS} are possible")
+        self.require(count <= MOST_MEMBERS, f"{count} members, at most {MOST_MEMBERS} are possible")
         try:
             return self.network.links(count, rng)
         except ValueError as error:

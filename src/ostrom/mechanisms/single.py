@@ -90,8 +90,8 @@ class Similarity(Mechanism):
         """Refuse games without cooperative and defective actions, or with an action that is named ``if_alike``."""
         if None in game.cooperative or None in game.defective:
             raise GameError(f"mechanism similarity needs a game with cooperative actions; {game.name} has none")
-        if any(IF_ALIKE in names for names in game.actions):
-            raise GameError(f"mechanism similarity: game {game.name} has an action called {IF_ALIKE}")
+        taken = any(IF_ALIKE in names for names in game.actions)
+        self.require(not taken, f"game {game.name} has an action called {IF_ALIKE}")
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Ask every seat once, then compare."""
@@ -184,11 +184,7 @@ class SharedCode(Mechanism):
     def check(self, game: Game) -> None:
         """Refuse games whose seats have different numbers of actions: a decision is copied by index."""
         super().check(game)
-        if len({len(names) for names in game.actions}) > 1:
-            raise GameError(
-                f"mechanism {self.name}: all seats need the same number of actions, game {game.name} has "
-                + ", ".join(str(len(names)) for names in game.actions)
-            )
+        self.require_equal_actions(game)
 
     def induced_game(self, game: Game) -> Game:
         """Return the game of payoffs that are expected over the draw of whose decision is executed."""

@@ -97,10 +97,9 @@ class Advised(TwoStepRounds):
     def check(self, game: Game) -> None:
         """Refuse a game in which an adviser would have no client."""
         super().check(game)
-        if self.observers > game.seats:
-            raise GameError(
-                f"mechanism {self.name}: {self.observers} advisers, but game {game.name} has {game.seats} seats"
-            )
+        self.require(
+            self.observers <= game.seats, f"{self.observers} advisers, but game {game.name} has {game.seats} seats"
+        )
 
     def play_round(self, game: Game, number: int, history: History) -> RoundPlay:
         """Advise, then act."""
@@ -236,8 +235,7 @@ class Punishment(TwoStepRounds):
     def check(self, game: Game) -> None:
         """Refuse a game with one seat."""
         super().check(game)
-        if game.seats < 2:
-            raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could be punished")
+        self.require(game.seats > 1, f"game {game.name} has one seat, nobody could be punished")
 
     def play_round(self, game: Game, number: int, history: History) -> RoundPlay:
         """Act, then punish."""

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from ostrom.answers import Answer, Choice, Number, Record
 from ostrom.games.amounts import Amounts, Value
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, Ge, Le, checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, closed_object, scores_by_seat, seat_key
@@ -106,21 +105,19 @@ class Negotiation(Mechanism):
     def check(self, game: Game) -> None:
         """Refuse games with one seat or with seats that differ in their actions, and payments without a bound."""
         super().check(game)
-        if game.seats < 2:
-            raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could agree")
+        self.require(game.seats > 1, f"game {game.name} has one seat, nobody could agree")
         first = game.actions[0]
         alike = (
             len({game.actions[seat] for seat in range(game.seats)}) == 1
             if any(isinstance(options, Amounts) for options in game.actions)
             else len({len(options) for options in game.actions}) == 1
         )
-        if not alike or (isinstance(first, Amounts) and (first.also or game.stateful)):
-            raise GameError(
-                f"mechanism {self.name}: all seats of game {game.name} need the same number of actions or the same "
-                "amounts in every round"
-            )
-        if self.bound is None and not game.has_table:
-            raise GameError(f"mechanism {self.name}: game {game.name} has no table of payoffs, so bound must be given")
+        self.require(
+            alike and not (isinstance(first, Amounts) and (first.also or game.stateful)),
+            f"all seats of game {game.name} need the same number of actions or the same amounts in every round",
+        )
+        bounded = self.bound is not None or game.has_table
+        self.require(bounded, f"game {game.name} has no table of payoffs, so bound must be given")
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Negotiate, then play as was agreed."""

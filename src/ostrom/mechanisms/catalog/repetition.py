@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, Self
 
 from ostrom.games.game import Game
 from ostrom.games.steps import decides_at_once
-from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, PositiveShare, Share, checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import ArrayRules, Mechanism, payoff_range, scores_by_seat
@@ -68,11 +67,11 @@ class Repetition(Mechanism):
     def check(self, game: Game) -> None:
         """Refuse a sham in which a player could notice that shown rounds are made up."""
         super().check(game)
-        if self.sham and (game.stateful or not decides_at_once(game)):
-            raise GameError(
-                f"mechanism {self.name}: a sham shows rounds that nobody played, and what the players of {game.name} "
-                "are told within a round would give them away"
-            )
+        self.require(
+            not self.sham or (not game.stateful and decides_at_once(game)),
+            f"a sham shows rounds that nobody played, and what the players of {game.name} are told within a round "
+            "would give them away",
+        )
 
     sham: bool = False
     """Whether players are shown random rounds, so that nobody learns what was played (a control)."""
