@@ -152,10 +152,11 @@ class Blocks:
     def _rule_story(self, game: Game, values: Mapping[str, Any]) -> str:
         """Return the text of a game by a rule, as an observer is told it if one is asked."""
         values = {**values, "params": game.params}
-        if self.framing.story == NEUTRAL:
-            story = self.library.fill(game_file(game), values)
-        else:
-            story = self.library.open_story(story_file(self.framing, game), values)
+        story = (
+            self.library.fill(game_file(game), values)
+            if self.framing.story == NEUTRAL
+            else self.library.open_story(story_file(self.framing, game), values)
+        )
         return self.library.fill(OBSERVER, {**values, "told": story}) if values["observer"] else story
 
     def _payoffs(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
@@ -171,17 +172,12 @@ class Blocks:
                 key="agent.framing.payoffs", actual=name,
             )  # fmt: skip
         labels, names, history_renderer = self.labels(game), values["names"], self.history_renderer
-        payoffs: list[dict[str, Any]] = []
-        if "cells" in variables:  # their number grows exponentially with the number of players
-            payoffs = cells(
-                game,
-                seat,
-                self._orders(view, order),
-                labels,
-                names,
-                history_renderer.paid,
-                history_renderer.reader(observer),
-            )
+        describe = history_renderer.paid, history_renderer.reader(observer)
+        payoffs = (
+            cells(game, seat, self._orders(view, order), labels, names, *describe)
+            if "cells" in variables  # their number grows exponentially with the number of players
+            else []
+        )
         arranged = partial(self._arranged, view.seat)
         return self.library.fill(
             file,
@@ -197,9 +193,8 @@ class Blocks:
 
     def equilibria(self, game: Game, names: Sequence[str], labels: Labels) -> list[list[dict[str, Any]]] | None:
         """Return the pure equilibria by seat, for a hint about them."""
-        if self.framing.hint is None:
-            return None
-        if "equilibria" not in self.library.variables_of(f"hints/{self.framing.hint}.txt"):
+        hint = self.framing.hint
+        if hint is None or "equilibria" not in self.library.variables_of(f"hints/{hint}.txt"):
             return None
         return [
             [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(equilibrium.profile)]

@@ -141,10 +141,8 @@ class Framing(Declared):
         """
         if self.labels != "draw" or rng is None:
             return None
-        picked = {}
-        for count in sorted(set(counts)):
-            sets = self._of_size(count)
-            picked[count] = sets[int(rng.integers(len(sets)))]
+        sets_of_size = {count: self._of_size(count) for count in sorted(set(counts))}
+        picked = {count: sets[int(rng.integers(len(sets)))] for count, sets in sets_of_size.items()}
         return tuple(picked[count] for count in counts)
 
     def _of_size(self, count: int) -> list[tuple[str, ...]]:

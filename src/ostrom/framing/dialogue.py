@@ -62,15 +62,11 @@ class DialogueRenderer:
 
     def next(self, turn: str, rounds: Sequence[Round], at: int) -> str:
         """Return a later user message: results of finished rounds, and the question of round ``at``."""
-        past = None
-        if rounds:
-            past = self._fill(
-                "dialogue/results.txt",
-                rounds="\n".join([self.renderer.line(self.decision.view, played) for played in rounds]),
-                numbers=[played.number for played in rounds],
-                at=at,
-            )
-        return self._turn(turn, past)
+        if not rounds:
+            return self._turn(turn, None)
+        lines = "\n".join(self.renderer.line(self.decision.view, played) for played in rounds)
+        numbers = [played.number for played in rounds]
+        return self._turn(turn, self._fill("dialogue/results.txt", rounds=lines, numbers=numbers, at=at))
 
     def _turn(self, turn: str, past: str | None) -> str:
         return self._fill("dialogue/turn.txt", past=past, turn=turn)

@@ -177,9 +177,8 @@ class OwnPayoffs:
     def formula(self) -> dict[str, Any]:
         """Return the payoffs as constant + factor x k / over for each own action, or by two claims; else refused."""
         found = formula_of(self.game, self.seat)
-        shared: Iterable[int] = range(len(self.order))  # all must have the same names for these actions
-        if isinstance(found, Formula):
-            shared = (found.counted,)
+        # All must have the same names for these actions.
+        shared: Iterable[int] = (found.counted,) if isinstance(found, Formula) else range(len(self.order))
         if found is None or any(len({seat[action] for seat in self.labels}) > 1 for action in shared):
             raise StudyError(
                 "a formula needs payoffs that are linear in how many players choose one of two actions, which all call "

@@ -113,9 +113,7 @@ def with_round_offset(decision: Decision, before: int) -> Decision:
     if not before:
         return decision
     view = decision.view
-    facts = view.facts
-    if "rounds" in facts:
-        facts = {**facts, "rounds": facts["rounds"] + before}
+    facts = {**view.facts, "rounds": view.facts["rounds"] + before} if "rounds" in view.facts else view.facts
     return replace(decision, view=replace(view, round=view.round + before, facts=facts))
 
 
@@ -370,11 +368,13 @@ class PromptRenderer:
     def _pieces(self, page: CachedPrompt, past: str | None) -> list[str] | None:
         """Return the text of a page around round and past; None if its files need more."""
         library, form = self.library, page.decision.form
-        if not (isinstance(form, Choice) and library.is_round_independent(self._answer_file(form))):
-            return None
-        if not page.decision.view.game.has_table:
-            return None
-        if "talk" in page.decision.view.facts or self._talk_file(page.decision) is not None:
+        view = page.decision.view
+        if (
+            not (isinstance(form, Choice) and library.is_round_independent(self._answer_file(form)))
+            or not view.game.has_table
+            or "talk" in view.facts
+            or self._talk_file(page.decision) is not None
+        ):
             return None
         question = library.render_with_marks(self._question_file(page.decision), page.values, ("round",))
         if question is None:
@@ -452,10 +452,9 @@ class PromptRenderer:
 
     def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
         key = (id(view.game), view.seat, view.mechanism, view.names, bool(view.facts.get("observer")), *order)
-        fixed = self._fixed.get(key)
-        if fixed is None:
-            fixed = self._fixed[key] = self._fixed_values(view, order)
-        return {**fixed, "facts": view.facts, "round": view.round, "span": None, "gaps": False, **extra}
+        if key not in self._fixed:
+            self._fixed[key] = self._fixed_values(view, order)
+        return {**self._fixed[key], "facts": view.facts, "round": view.round, "span": None, "gaps": False, **extra}
 
     def _fixed_values(self, view: View, order: Sequence[int]) -> dict[str, Any]:
         """Return the values that are constant for a seat throughout a match."""
@@ -486,10 +485,11 @@ class PromptRenderer:
     def question(self, decision: Decision, values: Mapping[str, Any]) -> str:
         """Return the question, after the mechanism's facts and the messages of others."""
         view, facts = decision.view, decision.view.facts
-        if not view.game.has_table and decision.kind in ("act", *FIRST):
-            asked = rule_question(self.library, decision, self.framing.story, values)
-        else:
-            asked = self.library.fill(self._question_file(decision), values)
+        asked = (
+            rule_question(self.library, decision, self.framing.story, values)
+            if not view.game.has_table and decision.kind in ("act", *FIRST)
+            else self.library.fill(self._question_file(decision), values)
+        )
         if (file := self._talk_file(decision)) is not None:
             asked = "\n\n".join(filter(None, (self.library.fill(file, values), asked)))
         return asked if "talk" not in facts else self.library.fill(talk_files(facts)[1], {**values, "question": asked})

@@ -179,9 +179,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         By default it is the same, without the facts that a game by a rule tells only the seat whose turn it is. Rules
         with facts for one seat alone override this.
         """
-        facts = view.facts
-        if not view.game.has_table:
-            facts = {key: facts[key] for key in getattr(self, "told", {})}
+        facts = view.facts if view.game.has_table else {key: view.facts[key] for key in getattr(self, "told", {})}
         return replace(view, seat=seat, facts=facts)
 
     def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002

@@ -39,11 +39,8 @@ def is_weakly_dominant(game: Game, seat: int, action: int, tolerance: float = TO
     import numpy as np
 
     paid = np.moveaxis(game.payoffs[..., seat], seat, 0).reshape(len(game.actions[seat]), -1)
-    for other in range(len(paid)):
-        gain = paid[action] - paid[other]
-        if other != action and (float(gain.min()) < -tolerance or float(gain.max()) <= tolerance):
-            return False
-    return True
+    gains = [paid[action] - row for other, row in enumerate(paid) if other != action]
+    return all(float(gain.min()) >= -tolerance and float(gain.max()) > tolerance for gain in gains)
 
 
 def lasting_game(game: Game, continuation: float | None) -> Game | None:

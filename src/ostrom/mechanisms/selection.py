@@ -44,12 +44,9 @@ def takeover(rule: str, strength: float, own: float, others: Sequence[float]) ->
         return []
     if rule == "pairwise":
         return [fermi(strength * (other - own)) / len(others) for other in others]
-    if rule == "imitation":
-        _, *weights = all_weights = fitness([own, *others], strength)
-    else:
-        weights = all_weights = fitness(others, strength)
-    total = fsum(all_weights)
-    return [weight / total for weight in weights]
+    weights = fitness([own, *others] if rule == "imitation" else others, strength)
+    total = fsum(weights)
+    return [weight / total for weight in weights[-len(others) :]]
 
 
 def fermi(gap: float) -> float:

@@ -160,11 +160,12 @@ class SocietyRules(Mechanism):
         self.state, self.state_as, self.own = times_of(state), state_as, own
         self.rounds, self.window, self.depth, self.discount = rounds, window, depth, discount
         self.players: int | None = None
-        self.told: dict[str, Any] = {"window": window, "depth": depth}
-        if told_continuation is not None:
-            self.told["continuation"] = float(told_continuation)
-        if own == "memory":
-            self.told |= {"own": own, "repeated": True}
+        self.told: dict[str, Any] = {
+            "window": window,
+            "depth": depth,
+            **({} if told_continuation is None else {"continuation": float(told_continuation)}),
+            **({"own": own, "repeated": True} if own == "memory" else {}),
+        }
 
     def for_players(self, players: int) -> Self:
         """Return these rules for ``players`` players."""

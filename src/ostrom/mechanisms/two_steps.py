@@ -89,10 +89,9 @@ class Advised(TwoStepRounds):
         discount: PositiveShare | None = None,
     ) -> None:
         self.rounds, self.observers, self.discount = rounds, advisers, discount
-        self.told: dict[str, Any] = {"advisers": advisers}
-        if rounds > 1 or told_continuation is not None:
-            self.told["repeated"] = True
-            self.told |= {"rounds": rounds} if told_continuation is None else {"continuation": told_continuation}
+        end = {"rounds": rounds} if told_continuation is None else {"continuation": told_continuation}
+        repeated = rounds > 1 or told_continuation is not None
+        self.told: dict[str, Any] = {"advisers": advisers, **({"repeated": True, **end} if repeated else {})}
 
     def check(self, game: Game) -> None:
         """Refuse a game in which an adviser would have no client."""
@@ -152,9 +151,7 @@ class CheapTalk(TwoStepRounds):
     @checked
     def __init__(self, rounds: Count = 1, length: Annotated[int, Ge(1), Le(4000)] = 280) -> None:
         self.rounds, self.length, self.talk = rounds, length, Talk(length=length)
-        self.told: dict[str, Any] = {"length": length}
-        if rounds > 1:
-            self.told |= {"repeated": True, "rounds": rounds}
+        self.told = {"length": length, **({"repeated": True, "rounds": rounds} if rounds > 1 else {})}
 
     def fit(self, game: Game) -> None:
         """Refuse a game without a payoff table, and say how to declare the same messages for it."""

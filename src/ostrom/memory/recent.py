@@ -375,10 +375,8 @@ def bm25(texts: Sequence[str]) -> list[float]:
         return []
     sizes = [bag.total() for bag in bags]
     mean = sum(sizes) / len(sizes) or 1.0
-    rarity = {}
-    for word in bags[-1]:
-        holding = sum(word in bag for bag in bags)
-        rarity[word] = math.log(1 + (len(bags) - holding + 0.5) / (holding + 0.5))
+    holding = {word: sum(word in bag for bag in bags) for word in bags[-1]}
+    rarity = {word: math.log(1 + (len(bags) - count + 0.5) / (count + 0.5)) for word, count in holding.items()}
     scores = []
     for bag, size in zip(bags, sizes, strict=True):
         norm = _SATURATION * (1 - _LENGTH + _LENGTH * size / mean)

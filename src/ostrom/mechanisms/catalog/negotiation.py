@@ -98,9 +98,8 @@ class Negotiation(Mechanism):
         self.bound, self.most, self.length = bound, most, length
         self.told: dict[str, Any] = {
             "turns": turns, "when": when, "endowment": endowment, "most": most, "length": length,
+            **({"repeated": True, "rounds": rounds} if rounds > 1 else {}),
         }  # fmt: skip
-        if rounds > 1:
-            self.told |= {"repeated": True, "rounds": rounds}
 
     def check(self, game: Game) -> None:
         """Refuse games with one seat or with seats that differ in their actions, and payments without a bound."""
@@ -357,9 +356,11 @@ def _names(game: Game, seat: int) -> tuple[str, ...]:
 def _action(game: Game, seat: int) -> dict[str, Any]:
     """Return the schema of an action or none, in the words of the seat that names it."""
     options = game.actions[seat]
-    one: dict[str, Any] = {"type": "string", "enum": list(_names(game, seat))}
-    if isinstance(options, Amounts):
-        one = {"type": "number", "minimum": options.low, "maximum": options.high}
+    one: dict[str, Any] = (
+        {"type": "number", "minimum": options.low, "maximum": options.high}
+        if isinstance(options, Amounts)
+        else {"type": "string", "enum": list(options)}
+    )
     return {"type": "array", "items": one, "maxItems": 1}
 
 

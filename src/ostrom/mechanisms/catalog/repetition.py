@@ -57,12 +57,11 @@ class Repetition(Mechanism):
                 raise ValueError(why)
         self.rounds, self.stopping, self.continuation = rounds, stopping, continuation
         self.noise, self.discount = float(noise), discount
-        public_facts: dict[str, Any] = {"repeated": True}
-        if told_rounds:
-            public_facts["rounds"] = rounds
-        if told_continuation is not None:
-            public_facts["continuation"] = told_continuation
-        self.told = public_facts
+        self.told: dict[str, Any] = {
+            "repeated": True,
+            **({"rounds": rounds} if told_rounds else {}),
+            **({} if told_continuation is None else {"continuation": told_continuation}),
+        }
 
     def check(self, game: Game) -> None:
         """Refuse a sham in which a player could notice that shown rounds are made up."""
