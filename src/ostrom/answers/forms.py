@@ -85,14 +85,15 @@ def fitted(value: Any, schema: Mapping[str, Any], path: str = "") -> Any:
     {'n': 3}
     """
     value = _of_type(value, schema["type"], path)
-    if isinstance(value, dict):
-        value = _fitted_object(value, schema, path)
-    elif isinstance(value, list):
-        value = _fitted_array(value, schema, path)
-    elif isinstance(value, str):
-        _in_bounds(len(value), schema.get("minLength"), schema.get("maxLength"), path, "must have", "characters")
-    elif not isinstance(value, bool):
-        _in_bounds(value, schema.get("minimum"), schema.get("maximum"), path, "must be")
+    match value:
+        case dict():
+            value = _fitted_object(value, schema, path)
+        case list():
+            value = _fitted_array(value, schema, path)
+        case str():
+            _in_bounds(len(value), schema.get("minLength"), schema.get("maxLength"), path, "must have", "characters")
+        case _ if not isinstance(value, bool):
+            _in_bounds(value, schema.get("minimum"), schema.get("maximum"), path, "must be")
     if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
         listed = ", ".join(json.dumps(allowed, ensure_ascii=False) for allowed in schema["enum"][:12])
         raise Misfit(f"{_at(path)} must be one of {listed}")

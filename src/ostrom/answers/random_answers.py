@@ -76,22 +76,22 @@ def _mixture(form: Mixture, rng: np.random.Generator) -> dict[str, int]:
 def _value(schema: Mapping[str, Any], rng: np.random.Generator, length: int | None, full: bool) -> Any:
     if "enum" in schema:
         return schema["enum"][int(rng.integers(len(schema["enum"])))]
-    kind = schema["type"]
-    if kind == "object":
-        required = schema.get("required", ())
-        return {
-            name: _value(part, rng, length, full)
-            for name, part in schema.get("properties", {}).items()
-            if name in required or rng.integers(2)
-        }
-    if kind == "array":
-        return _items(schema, rng, length, full)
-    if kind == "boolean":
-        return bool(rng.integers(2))
-    if kind == "string":
-        most = schema.get("maxLength", 100 if length is None else length)
-        text = _text(most, rng) if length is None else filler(min(most, length))
-        return text + "x" * (schema.get("minLength", 0) - len(text))
+    match schema["type"]:
+        case "object":
+            required = schema.get("required", ())
+            return {
+                name: _value(part, rng, length, full)
+                for name, part in schema.get("properties", {}).items()
+                if name in required or rng.integers(2)
+            }
+        case "array":
+            return _items(schema, rng, length, full)
+        case "boolean":
+            return bool(rng.integers(2))
+        case "string":
+            most = schema.get("maxLength", 100 if length is None else length)
+            text = _text(most, rng) if length is None else filler(min(most, length))
+            return text + "x" * (schema.get("minLength", 0) - len(text))
     return _between(int(schema.get("minimum", -100)), int(schema.get("maximum", 100)), rng, length)
 
 

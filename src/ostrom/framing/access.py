@@ -61,19 +61,19 @@ class RenderWork:
             item = waiting.pop()
             if type(item) in _SMALL:
                 continue
-            if isinstance(item, str):
-                self.spend(0, len(item))
-            elif isinstance(item, list | tuple | set | frozenset):
-                self.spend(len(item))
-                waiting += item
-            elif isinstance(item, range | np.ndarray):
-                self.spend(np.size(item))
-            elif isinstance(item, Mapping):
-                self.spend(2 * len(item))
-                waiting += item.keys()
-                waiting += item.values()
-            else:
-                defined(item)
+            match item:
+                case str():
+                    self.spend(0, len(item))
+                case list() | tuple() | set() | frozenset():
+                    self.spend(len(item))
+                    waiting += item
+                case range() | np.ndarray():
+                    self.spend(np.size(item))
+                case Mapping():
+                    self.spend(2 * len(item))
+                    waiting += [*item.keys(), *item.values()]
+                case _:
+                    defined(item)
         return value
 
 

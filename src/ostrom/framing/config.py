@@ -123,10 +123,11 @@ class Framing(Declared):
             return (
                 tuple(LETTERS[:count]) if one_token and count <= len(LETTERS) else tuple(f"A{i}" for i in range(count))
             )
-        if self.labels == "actions":
-            return actions
-        if self.labels == "draw":
-            return self._of_size(count)[0]
+        match self.labels:
+            case "actions":
+                return actions
+            case "draw":
+                return self._of_size(count)[0]
         labels = tuple(self.labels)
         if len(labels) != count:
             raise ValueError(f"{len(labels)} labels for {count} actions")

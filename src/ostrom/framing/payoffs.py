@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 from ostrom.games.describe import formula_of
 from ostrom.games.equilibria import best_responses
@@ -88,9 +88,6 @@ def standing(game: Game, seat: int, payoff: float) -> tuple[int, int]:
     """
     values = _payoffs(game, seat)
     return sum(value > payoff for value in values), len(values)
-
-
-T = TypeVar("T")
 
 
 def _plain(number: float) -> float:

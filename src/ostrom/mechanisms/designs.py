@@ -128,7 +128,8 @@ class Designed(Mechanism):
             for seat, (label, design) in enumerate(zip(labels, self.designs, strict=True))
         ]
         facts = {**self.told(game), "proposals": proposals}
-        ballot = ballot_form(labels)
+        # Any number of proposals can be approved.
+        ballot = Record("ballot", closed_object({label: {"type": "boolean"} for label in labels}))
         answers = yield [
             Decision(seat, "vote", View(game, seat, self.name, facts=facts), ballot) for seat in range(game.seats)
         ]
@@ -173,11 +174,6 @@ class Design(Mechanism):
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
         """The design is the only decision."""
         return 1
-
-
-def ballot_form(labels: Sequence[str]) -> Record:
-    """Return the ballot: yes or no to every proposal, so that any number can be approved."""
-    return Record("ballot", closed_object({label: {"type": "boolean"} for label in labels}))
 
 
 def _plain(design: Any) -> list[int]:

@@ -86,10 +86,11 @@ def table_form() -> Record:
 
 def statement_form(how: str, game: Game, seat: int) -> Form:
     """The form in which a seat states its strategy."""
-    if how == "words":
-        return Text(words=MOST_WORDS)
-    if how == "memory_one":
-        return table_form()
+    match how:
+        case "words":
+            return Text(words=MOST_WORDS)
+        case "memory_one":
+            return table_form()
     names, state = list(game.actions[seat]), {"type": "integer", "minimum": 1, "maximum": STATES}
     parts: dict[str, Any] = {}
     for number in range(1, STATES + 1):

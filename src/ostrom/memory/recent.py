@@ -343,10 +343,11 @@ class Retrieval(Memory):
     def _relevance(self, view: View, notes: Sequence[Note]) -> Sequence[float]:
         history = view.history
         now = history[-1].actions
-        if self.by == "situation":
-            return [0, *(int(before.actions == now) for before in history[:-1])]
-        if self.by == "action":
-            return [sum(a == b for a, b in zip(r.actions, now, strict=False)) for r in history]
+        match self.by:
+            case "situation":
+                return [0, *(int(before.actions == now) for before in history[:-1])]
+            case "action":
+                return [sum(a == b for a, b in zip(r.actions, now, strict=False)) for r in history]
         scores = bm25([note.text for note in notes])
         scored: list[float] = []
         for note, score in zip(notes, scores, strict=True):
