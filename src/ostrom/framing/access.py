@@ -208,11 +208,12 @@ def _call_listed(function: Any, steps: int, args: tuple[Any, ...], named: dict[s
 
 def items_of(values: Any) -> Sequence[Any]:
     """Return the items of a loop or filter: of a list, or the keys of a mapping."""
-    if isinstance(values, list | tuple | range):
-        return values
-    if isinstance(values, Mapping | KeysView | ValuesView | ItemsView | set | frozenset | np.ndarray):
-        current_work().spend(len(values))
-        return list(values)
+    match values:
+        case list() | tuple() | range():
+            return values
+        case Mapping() | KeysView() | ValuesView() | ItemsView() | set() | frozenset() | np.ndarray():
+            current_work().spend(len(values))
+            return list(values)
     raise TypeError(f"a list is needed, not a {type(defined(values)).__name__}")
 
 

@@ -98,13 +98,10 @@ class Framing(Declared):
     def _labels(cls, value: object) -> object:
         if isinstance(value, list):
             value = tuple(str(v) for v in value)
-        if isinstance(value, str) and value not in ("actions", "draw") and len(set(value)) != len(value):
+        if isinstance(value, str | tuple) and value not in ("actions", "draw") and len(set(value)) != len(value):
             raise ValueError("labels must differ from each other")
-        if isinstance(value, tuple):
-            if len(set(value)) != len(value):
-                raise ValueError("labels must differ from each other")
-            if any(not label.strip() or "\n" in label for label in value):
-                raise ValueError("a label must be a non-empty text on one line")
+        if isinstance(value, tuple) and any(not label.strip() or "\n" in label for label in value):
+            raise ValueError("a label must be a non-empty text on one line")
         return value
 
     @property

@@ -558,13 +558,9 @@ def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:
 @cache
 def _foreign() -> tuple[Path, ...]:
     """Return other prompt folders: ``prompts`` of replications, and entry points ``ostrom.prompts``."""
-    folders = [
-        Path(str(folder))
-        for folder in [files(package).joinpath("prompts") for package in replications().values()]
-        if folder.is_dir()
-    ]
-    for point in entry_points(group="ostrom.prompts"):
-        location = getattr(point.load(), "__path__", None)
-        if location:
-            folders.append(Path(next(iter(location))))
-    return tuple(folders)
+    beside = [files(package).joinpath("prompts") for package in replications().values()]
+    locations = [getattr(point.load(), "__path__", None) for point in entry_points(group="ostrom.prompts")]
+    return (
+        *(Path(str(folder)) for folder in beside if folder.is_dir()),
+        *(Path(next(iter(location))) for location in locations if location),
+    )

@@ -157,7 +157,7 @@ class OwnPayoffs:
                         {
                             "own": self.labels[self.seat][own],
                             "payoffs": [
-                                self._paid(own, self._rest({**fixed, other: action}))
+                                self._paid(own, tuple({**fixed, other: action}.values()))
                                 for action in range(len(self.game.actions[other]))
                             ],
                         }
@@ -213,9 +213,6 @@ class OwnPayoffs:
 
     def _rests(self) -> list[tuple[int, ...]]:
         return list(product(*(range(len(self.game.actions[s])) for s in self._others)))
-
-    def _rest(self, by_seat: dict[int, int]) -> tuple[int, ...]:
-        return tuple(by_seat[s] for s in self._others)
 
     def _named(self, rest: Sequence[int], only: dict[int, int] | None = None) -> list[dict[str, str]]:
         return [

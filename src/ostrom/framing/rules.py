@@ -203,19 +203,17 @@ def answer_file(library: Library, form: Form, style: str) -> str:
 
 def common_names(library: Library, game: Game, names: Sequence[str], labels: Sequence[Sequence[str]]) -> list[str]:
     """Return one name for the k-th action of all seats, for every k; rules about all seats use them."""
-    named: list[str] = []
     if not game.has_table:
-        return named
-    for same in zip(*labels, strict=False):
-        if len(set(same)) == 1:
-            named.append(same[0])
-        else:
-            named.append(
-                library.fill(
-                    "common.txt", {"players": [{"label": label, "name": names[s]} for s, label in enumerate(same)]}
-                )
-            )
-    return named
+        return []
+    players = [
+        [{"label": label, "name": names[s]} for s, label in enumerate(same)] for same in zip(*labels, strict=False)
+    ]
+    return [
+        same[0]["label"]
+        if len({player["label"] for player in same}) == 1
+        else library.fill("common.txt", {"players": same})
+        for same in players
+    ]
 
 
 def number_range(form: Number) -> dict[str, Any]:

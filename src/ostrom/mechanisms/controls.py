@@ -61,10 +61,8 @@ class OneShotControl(Mechanism):
     def check(self, game: Game) -> None:
         """Refuse games that the mechanism refuses, or without an induced game if that is requested."""
         self.rules.check(game)
-        if self.control == "induced":
-            self._played(game)
-        elif self.control == "length":
-            self._rules_facts(game)
+        self._played(game)
+        self._rules_facts(game)
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask every seat once."""

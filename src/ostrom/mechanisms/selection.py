@@ -99,16 +99,15 @@ def next_parents(
     import numpy as np
 
     count = len(payoffs)
-    if rule == "proportional":
-        above = np.maximum(np.asarray(payoffs, dtype=np.float64) - least, 0.0)
-        total = float(above.sum())
-        return [
-            int(p) for p in rng.choice(count, size=count, p=above / total if total > 0 else np.full(count, 1 / count))
-        ], [True] * count
-    if rule == "tournament":
-        return [int(max(row, key=lambda p: payoffs[p])) for row in rng.integers(count, size=(count, size))], [
-            True
-        ] * count
+    match rule:
+        case "proportional":
+            above = np.maximum(np.asarray(payoffs, dtype=np.float64) - least, 0.0)
+            total = float(above.sum())
+            shares = above / total if total > 0 else np.full(count, 1 / count)
+            return [int(p) for p in rng.choice(count, size=count, p=shares)], [True] * count
+        case "tournament":
+            drawn = rng.integers(count, size=(count, size))
+            return [int(max(row, key=lambda p: payoffs[p])) for row in drawn], [True] * count
     parents, newborn = list(range(count)), [False] * count
     if rule == "imitation":
         for member in range(count):

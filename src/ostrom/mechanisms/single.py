@@ -129,14 +129,9 @@ def all_alike(game: Game, picked: Sequence[int]) -> bool:
 
 def realised(game: Game, picked: Sequence[int], found: Sequence[bool]) -> tuple[int, ...]:
     """Return the actions that follow from the picks and the result of each comparison."""
-    played = []
-    for seat, option in enumerate(picked):
-        if option == len(game.actions[seat]):
-            action = game.cooperative[seat] if found[seat] else game.defective[seat]
-            assert action is not None
-            option = action
-        played.append(option)
-    return tuple(played)
+    pairs = zip(game.cooperative, game.defective, found, strict=True)
+    if_alike = [int(cooperates if alike else defects) for cooperates, defects, alike in pairs]  # type: ignore[arg-type]
+    return tuple(if_alike[seat] if option == len(game.actions[seat]) else option for seat, option in enumerate(picked))
 
 
 @lru_cache(maxsize=256)
@@ -265,9 +260,9 @@ class Disarmament(Mechanism):
                     if low == high:
                         continue
                     facts = self._facts(caps, moves) | {"action": action, "least": low, "sweep": sweep}
-                    answers = yield [
-                        Decision(seat, "disarm", View(game, seat, self.name, facts=facts), cap_form(low, high))
-                    ]
+                    form = closed_object({"cap": {"type": "integer", "minimum": low, "maximum": high}})
+                    view = View(game, seat, self.name, facts=facts)
+                    answers = yield [Decision(seat, "disarm", view, Record("cap", form))]
                     cap = answers[0].value["cap"]
                     if cap < high:
                         caps[seat][action] = cap
@@ -305,11 +300,6 @@ def lowest_cap(caps: Sequence[int], action: int) -> int:
     (0, 70)
     """
     return max(0, 100 - sum(cap for other, cap in enumerate(caps) if other != action))
-
-
-def cap_form(low: int, high: int) -> Record:
-    """Return the answer form of a cap from ``low`` to ``high``, the present cap."""
-    return Record("cap", closed_object({"cap": {"type": "integer", "minimum": low, "maximum": high}}))
 
 
 def capped_form(game: Game, seat: int, caps: Caps) -> Mixture:

@@ -207,14 +207,17 @@ class Predicted(WrappedMechanism):
     def check(self, game: Game) -> None:
         """Refuse a watched seat that the game does not have, and players who would have nobody to predict."""
         super().check(game)
-        if self.watched is not None and self.watched > game.seats:
-            raise GameError(f"watched seat {self.watched}: game {game.name} has {game.seats} seats")
-        if self.predict == "players" and game.seats < 2:
-            raise GameError(f"game {game.name} has one seat: there is nobody to predict")
-        if self.predict == "players" and not any(len(step) > 1 for step in steps_of(game)):
-            raise GameError(
-                f"predict: players is about those who decide at the same time, and in game {game.name} nobody does"
-            )
+        mutual = self.predict == "players"
+        for wrong, why in (
+            ((self.watched or 0) > game.seats, f"watched seat {self.watched}: game {game.name} has {game.seats} seats"),
+            (mutual and game.seats < 2, f"game {game.name} has one seat: there is nobody to predict"),
+            (
+                mutual and not any(len(step) > 1 for step in steps_of(game)),
+                f"predict: players is about those who decide at the same time, and in game {game.name} nobody does",
+            ),
+        ):
+            if wrong:
+                raise GameError(why)
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Play by the rules; predictions come before the actions that they are about."""

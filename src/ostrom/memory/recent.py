@@ -148,8 +148,10 @@ class TallyMemory(Memory):
             tally: Counter[int] = Counter()
             for actions, times in profiles.items():
                 tally[actions[seat]] += times
-            for action, times in sorted(tally.items()):
-                counts.append(Frequency(tuple(action if s == seat else None for s in range(seats)), times))
+            counts += [
+                Frequency(tuple(action if s == seat else None for s in range(seats)), times)
+                for action, times in sorted(tally.items())
+            ]
         return MemoryView(counts=counts)
 
 
