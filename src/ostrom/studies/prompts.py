@@ -1,7 +1,4 @@
-"""The prompt files of a plan: their hashes bind a run, and they are tried before play.
-
-To see what players will be asked, a match is rehearsed: scripts play it, nothing is called, nothing kept.
-"""
+"""The prompt files of a plan: their hashes bind a run; before play scripts rehearse a match, which tries them all."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
