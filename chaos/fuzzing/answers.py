@@ -10,7 +10,7 @@ from typing import Any
 from chaos.fuzzing import mutate
 from chaos.fuzzing.watch import Target
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Record, Text, read, read_logprobs
-from ostrom.answers.jsonobject import last_object
+from ostrom.answers.reading import last_object
 
 LABELS: tuple[Mapping[str, str], ...] = (
     {"cooperate": "A0", "defect": "A1"},

@@ -22,11 +22,10 @@ from ostrom.answers import (
     read_record,
     read_text,
 )
+from ostrom.answers.choice import LONGEST, Labels
 from ostrom.answers.forms import Record, answer_tokens
-from ostrom.answers.jsonobject import DEEPEST, JsonObject
-from ostrom.answers.labels import LONGEST, Labels
 from ostrom.answers.logprob import LEAST_MASS, owners_of
-from ostrom.answers.reading import SENTENCE
+from ostrom.answers.reading import DEEPEST, SENTENCE, JsonObject
 from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostrom.answers import Answer, Invalid, check_labels, read_choice
-from ostrom.answers.labels import normal
+from ostrom.answers.choice import normal
 from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}

@@ -22,8 +22,8 @@ from ostrom.answers import (
     read_record,
     read_text,
 )
-from ostrom.answers.jsonobject import JsonObject
 from ostrom.answers.random_answers import random_answer
+from ostrom.answers.reading import JsonObject
 from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from ostrom.answers import Choice, Number, Record, Text
-from ostrom.answers.mixture import checked_caps
-from ostrom.answers.read import labels_of
+from ostrom.answers.read import checked_caps, labels_of
 from ostrom.answers.reading import SENTENCE, last_lines
 from ostrom.ground.errors import UsageError
 

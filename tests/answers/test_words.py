@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from ostrom.answers import Answer, Invalid, read_choice
-from ostrom.answers.labels import Labels
-from ostrom.answers.naming import kind_of, mentions, unknown
+from ostrom.answers.choice import Labels, kind_of, mentions, unknown
 from ostrom.answers.reading import final_part, last_sentence
 
 LABELS = {"C": "A0", "D": "A1"}

@@ -12,18 +12,20 @@ from jinja2.runtime import LoopContext
 
 from ostrom.framing.access import (
     CURRENT,
+    FILTERS,
     MOST_STEPS,
     MOST_TEXT,
+    TESTS,
     RenderWork,
     attribute,
     call_method,
     entry,
     items_of,
     join_texts,
+    quoted,
     slice_of,
     text_of,
 )
-from ostrom.framing.filters import FILTERS, TESTS, quoted
 from ostrom.framing.payoffs import by_payoff, standing
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError

@@ -11,8 +11,8 @@ import pytest
 
 from ostrom.answers import Choice
 from ostrom.framing import Framing, Library, PromptRenderer
+from ostrom.framing.library import only_writes_down
 from ostrom.framing.sandbox import Template
-from ostrom.framing.templates import only_writes_down
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import act

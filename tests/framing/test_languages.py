@@ -8,8 +8,7 @@ import pytest
 from jinja2 import Environment, meta, nodes
 
 from ostrom.answers import Answer, Choice, Invalid, read
-from ostrom.framing.library import OWN, WORDLESS, Library
-from ostrom.framing.templates import read_reasons, translated
+from ostrom.framing.library import OWN, WORDLESS, Library, read_reasons, translated
 from ostrom.ground.errors import OstromError, StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request

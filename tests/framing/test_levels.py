@@ -11,7 +11,7 @@ import pytest
 
 from ostrom.answers import Choice
 from ostrom.framing import Framing, Library
-from ostrom.framing.labelling import Labelling
+from ostrom.framing.blocks import Labelling
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision

@@ -9,7 +9,7 @@ import pytest
 
 from ostrom.answers import Answer, Choice, Form, Number, read
 from ostrom.framing import Framing, Library, Prompt, PromptRenderer
-from ostrom.framing.own_words import lacks_names
+from ostrom.framing.rules import lacks_names
 from ostrom.games import build_game
 from ostrom.ground.errors import OstromError
 from ostrom.ground.streams import Streams

@@ -12,9 +12,8 @@ from tests.golden.test_refused import template_values
 
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
-from ostrom.framing.library import Library
+from ostrom.framing.library import MOST_BYTES, Library, read_prompt
 from ostrom.framing.sandbox import Template
-from ostrom.framing.templates import MOST_BYTES, read_prompt
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 

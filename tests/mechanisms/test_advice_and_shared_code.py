@@ -12,10 +12,10 @@ from ostrom.games import build_game
 from ostrom.ground.errors import GameError, UnknownName
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
-from ostrom.mechanisms.catalog.advice import Advised
-from ostrom.mechanisms.catalog.shared_code import SharedCode, shared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.single import SharedCode, shared_game
+from ostrom.mechanisms.two_steps import Advised
 
 PD = build_game("prisoners_dilemma:coopeval")
 FOUR = build_game("public_goods:4")

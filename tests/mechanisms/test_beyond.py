@@ -14,11 +14,10 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism
-from ostrom.mechanisms.catalog.cheap_talk import CheapTalk
-from ostrom.mechanisms.catalog.disarmament import Disarmament, lowest_cap
-from ostrom.mechanisms.catalog.punishment import Punishment
 from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.single import Disarmament, lowest_cap
 from ostrom.mechanisms.talk import message_form
+from ostrom.mechanisms.two_steps import CheapTalk, Punishment
 from ostrom.memory import MemoryView
 from ostrom.testing.check_mechanism import drive, played_by
 

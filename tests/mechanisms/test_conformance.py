@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.sizes import size
 
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Record, Text, read
+from ostrom.answers.forms import fitted
 from ostrom.answers.random_answers import random_answer
-from ostrom.answers.schema import fitted
 from ostrom.games import build_game, games
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
-from ostrom.mechanisms.catalog.contracting import contracted_game, contracted_payoffs, default_bound, transfers
+from ostrom.mechanisms.designs import contracted_game, contracted_payoffs, default_bound, transfers
 
 CONTRACTS = st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=5)
 

@@ -14,9 +14,8 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.catalog.contracting import Contracting, contracted_game
-from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
-from ostrom.mechanisms.controls import build_mechanism, induced_game
+from ostrom.mechanisms.controls import build_mechanism
+from ostrom.mechanisms.designs import Contracting, Mediation, contracted_game, mediated_game
 from ostrom.mechanisms.incentives import is_equilibrium, lasting_game
 from ostrom.mechanisms.protocol import Decision, Outcome, View
 from ostrom.memory import MemoryView
@@ -92,15 +91,15 @@ def test_a_text_is_cut_or_repeated_to_any_length() -> None:
 
 
 def test_induced_games_pay_what_the_mechanism_makes_of_the_game() -> None:
-    assert induced_game(rules("contracting"), PD) is contracted_game(PD, [0, -10])
-    assert induced_game(rules("mediation"), PD) is mediated_game(PD, [1, 0])
-    lasting = induced_game(rules("repetition"), PD)
+    assert rules("contracting").induced_game(PD) is contracted_game(PD, [0, -10])
+    assert rules("mediation").induced_game(PD) is mediated_game(PD, [1, 0])
+    lasting = rules("repetition").induced_game(PD)
     assert lasting is not None
     assert lasting.payoff((0, 0)) == (2, 2) and lasting.payoff((1, 1)) == (1, 1)
     assert lasting.payoff((1, 0)) == (1.4, 0.8)
     assert is_equilibrium(lasting, (0, 0)) and not is_equilibrium(PD, (0, 0))
     known = build_mechanism({"name": "repetition", "rounds": 3, "told_rounds": True}, key="mechanism")
-    certain = induced_game(known, PD)
+    certain = known.induced_game(PD)
     assert certain is not None and (certain.payoffs == PD.payoffs).all(), "a known end unravels"
 
 

@@ -16,9 +16,7 @@ from ostrom.games.tensor import TensorGame, table_of
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
-from ostrom.mechanisms.catalog.contracting import Contracting
-from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
-from ostrom.mechanisms.designs import Designed
+from ostrom.mechanisms.designs import Contracting, Designed, Mediation, mediated_game
 from ostrom.mechanisms.protocol import Decision, History, Outcome, View
 from ostrom.replications.coopeval.incentives import Quality, quality
 from ostrom.testing.check_mechanism import drive, played_by

@@ -12,7 +12,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.mechanisms.recognition import FORM
+from ostrom.mechanisms.statements import FORM
 from ostrom.testing.check_mechanism import check_mechanism
 
 SAID = Answer({"test": "yes", "sure": 70}, "exact")

@@ -10,7 +10,7 @@ from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError, OstromError
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.catalog.contracting import Contracting
+from ostrom.mechanisms.designs import Contracting
 from ostrom.mechanisms.selection import Imitation
 from ostrom.mechanisms.societies import Rewiring
 
@@ -78,7 +78,7 @@ def test_only_rules_with_rounds_are_made_to_last() -> None:
 
 
 def test_a_game_with_an_action_called_like_the_policy_is_refused() -> None:
-    from ostrom.mechanisms.catalog.similarity import IF_ALIKE
+    from ostrom.mechanisms.single import IF_ALIKE
 
     with pytest.raises(GameError, match=f"game toy has an action called {IF_ALIKE}"):
         mechanisms.build("similarity").fit(_called(IF_ALIKE))

@@ -11,7 +11,7 @@ from ostrom.answers.random_answers import random_answer
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.catalog.reputation import Reputation, tables_of_round
+from ostrom.mechanisms.populations import Reputation, tables_of_round
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.societies import pseudonyms
 from ostrom.testing.check_mechanism import Playing, drive, played_by

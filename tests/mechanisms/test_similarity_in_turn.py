@@ -13,9 +13,9 @@ from ostrom.games.tensor import bimatrix
 from ostrom.ground.errors import OstromError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.catalog.similarity import all_alike, compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.single import all_alike, compared_game
 from ostrom.memory import MemoryView
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play

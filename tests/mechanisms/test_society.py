@@ -17,8 +17,8 @@ from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.catalog.society import Plant, Society, homes, population
 from ostrom.mechanisms.networks import Links, networks, pairs_of
+from ostrom.mechanisms.populations import Plant, Society, homes, population
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.selection import takeover
 from ostrom.testing.check_mechanism import Playing, drive, played_by

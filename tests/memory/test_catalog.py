@@ -19,8 +19,7 @@ from ostrom.mechanisms.protocol import Round
 from ostrom.memory import Note, function, memories
 from ostrom.memory.base import Draw, Memory, MemoryView
 from ostrom.memory.catalog.edited import Edited, flipped
-from ostrom.memory.catalog.retrieval import bm25
-from ostrom.memory.recent import Forgetting
+from ostrom.memory.recent import Forgetting, bm25
 from ostrom.testing.check_memory import check_memory, check_view, draws, play_rounds, view_after
 
 GAMES = [

@@ -13,7 +13,7 @@ from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.walk import Walk
+from ostrom.mechanisms.fork import Walk
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register
 from ostrom.studies.plan import StudyPlan

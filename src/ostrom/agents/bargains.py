@@ -11,8 +11,7 @@ from ostrom.answers import Form, Record
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.catalog.contracting import contracted_game
-from ostrom.mechanisms.designs import Designed
+from ostrom.mechanisms.designs import Designed, contracted_game
 from ostrom.mechanisms.incentives import is_equilibrium, is_weakly_dominant
 from ostrom.mechanisms.protocol import View
 

@@ -37,9 +37,9 @@ from ostrom.agents.strategy import Strategy
 from ostrom.answers import Choice, Form, Number, Record, Text
 from ostrom.games.amounts import Value
 from ostrom.ground.errors import StudyError
-from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Round, View
+from ostrom.mechanisms.single import compared_game
 from ostrom.mechanisms.statements import PLACES, STATES, place_key
 
 Conduct: TypeAlias = Callable[[Strategy, View, Form], Any]

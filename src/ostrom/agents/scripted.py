@@ -8,7 +8,7 @@ from ostrom.agents.conduct import CONDUCT, Conduct, shared_past
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record, Text
-from ostrom.answers.schema import Misfit, fitted
+from ostrom.answers.forms import Misfit, fitted
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory.base import Memory

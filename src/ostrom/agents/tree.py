@@ -12,8 +12,8 @@ from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.mechanisms.fork import Moves, moves_of
 from ostrom.mechanisms.protocol import Decision
-from ostrom.mechanisms.walk import Moves, moves_of
 
 Trees = Mapping[str, Mapping[Moves, Answer]]
 """Answers by ``tree_key`` and by the others' moves."""

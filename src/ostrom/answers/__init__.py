@@ -1,15 +1,11 @@
 """Answer forms: valid answers, constraints on models, and parsing of replies, as pure functions."""
 
-from ostrom.answers.choice import read_choice
-from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
-from ostrom.answers.jsonobject import last_object
-from ostrom.answers.labels import check_labels
+from ostrom.answers.choice import check_labels, read_choice
+from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text, check_schema
 from ostrom.answers.logprob import read_logprobs
-from ostrom.answers.mixture import read_mixture
 from ostrom.answers.number import range_text, read_number
-from ostrom.answers.read import constraint_of, read, read_record, read_text
-from ostrom.answers.reading import Answer, Invalid, Reading
-from ostrom.answers.schema import check_schema
+from ostrom.answers.read import constraint_of, read, read_mixture, read_record, read_text
+from ostrom.answers.reading import Answer, Invalid, Reading, last_object
 
 __all__ = [
     "Answer",

@@ -15,7 +15,7 @@ When that bound reaches the likeliest option, the choice is not known and the re
 import math
 from collections.abc import Mapping
 
-from ostrom.answers.labels import Labels, normal, prepared
+from ostrom.answers.choice import Labels, normal, prepared
 from ostrom.answers.reading import Answer, Invalid
 
 LEAST_MASS = 0.1
@@ -91,5 +91,4 @@ def owners_of(token: str, labels: Labels) -> list[str]:
     if bare != core:  # something closed after it, so nothing more can follow
         return [key for label, key in labels.by_label.items() if label == bare]
     owners = [key for label, key in labels.by_label.items() if label.startswith(bare)]
-    everyday = bare in ("A", "I") and bare not in labels.by_label and len(owners) == 1
-    return [] if everyday else owners
+    return [] if (bare in ("A", "I") and bare not in labels.by_label and len(owners) == 1) else owners

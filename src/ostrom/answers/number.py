@@ -51,9 +51,8 @@ ends with two different answers is refused, in whatever forms they are. Amounts 
 import re
 from typing import Any
 
-from ostrom.answers.jsonobject import last_object
-from ostrom.answers.naming import without_marks
-from ostrom.answers.reading import Answer, Invalid, Reading, clipped, final_part, last_lines
+from ostrom.answers.choice import without_marks
+from ostrom.answers.reading import Answer, Invalid, Reading, clipped, final_part, last_lines, last_object
 from ostrom.games.amounts import Amounts
 
 _LONGEST = 80
@@ -82,9 +81,11 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
     bare = _bare(lines[0])
     led = None if bare is not None or strict else _LEAD.match(lines[0])
     digits = bare if led is None else _bare(lines[0][led.end() :])
-    if digits is None:
-        return Invalid(f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}")
-    return _alone(digits, lines[1:], amounts, "loose" if led else "exact")
+    return (
+        Invalid(f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}")
+        if digits is None
+        else _alone(digits, lines[1:], amounts, "loose" if led else "exact")
+    )
 
 
 def _alone(digits: str, before: list[str], amounts: Amounts, reading: Reading) -> Answer | Invalid:
@@ -100,9 +101,11 @@ def _alone(digits: str, before: list[str], amounts: Amounts, reading: Reading) -
 
 def _bare(line: str) -> str | None:
     """Return the number that is the whole line, apart from marks."""
-    if len(line) > _LONGEST:
-        return None
-    return next((rest for rest in without_marks(line.strip(), ".") if _NUMBER.fullmatch(rest)), None)
+    return (
+        None
+        if len(line) > _LONGEST
+        else next((rest for rest in without_marks(line.strip(), ".") if _NUMBER.fullmatch(rest)), None)
+    )
 
 
 def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:
@@ -131,9 +134,11 @@ def _speaks(line: str) -> bool:
 
 
 def _on_grid(amount: float, written: str, amounts: Amounts, reading: Reading) -> Answer | Invalid:
-    if not amounts.has(amount):
-        return Invalid(f"the number must be {range_text(amounts)}, found {written}")
-    return Answer(amounts.value(amounts.place(amount)), reading)
+    return (
+        Invalid(f"the number must be {range_text(amounts)}, found {written}")
+        if not amounts.has(amount)
+        else Answer(amounts.value(amounts.place(amount)), reading)
+    )
 
 
 def range_text(amounts: Amounts) -> str:

@@ -33,16 +33,17 @@ def random_answer(form: Form, rng: np.random.Generator, length: int | None = Non
             shares = _mixture(form, rng)
             return Answer(shares, "exact", {o: n / 100 for o, n in shares.items()})
         case Number():
-            at = _between(0, form.amounts.levels - 1, rng, length)
-            return Answer(form.amounts.value(at), "exact")
+            return Answer(form.amounts.value(_between(0, form.amounts.levels - 1, rng, length)), "exact")
         case Record(schema=schema):
             return Answer(_value(schema, rng, length, full), "exact")
         case Text(characters=characters):
             if length is not None:
                 return Answer(filler(min(characters, length)), "exact")
             # Plain words, at least one: reading a text strips marks and white space around it.
-            plain = " ".join(word for word in _text(min(characters, 100), rng).split() if word.isalnum())
-            return Answer(plain or WORDS[0], "exact")
+            return Answer(
+                " ".join(word for word in _text(min(characters, 100), rng).split() if word.isalnum()) or WORDS[0],
+                "exact",
+            )
 
 
 def filler(characters: int) -> str:
@@ -75,22 +76,22 @@ def _mixture(form: Mixture, rng: np.random.Generator) -> dict[str, int]:
 def _value(schema: Mapping[str, Any], rng: np.random.Generator, length: int | None, full: bool) -> Any:
     if "enum" in schema:
         return schema["enum"][int(rng.integers(len(schema["enum"])))]
-    kind = schema["type"]
-    if kind == "object":
-        required = schema.get("required", ())
-        return {
-            name: _value(part, rng, length, full)
-            for name, part in schema.get("properties", {}).items()
-            if name in required or rng.integers(2)
-        }
-    if kind == "array":
-        return _items(schema, rng, length, full)
-    if kind == "boolean":
-        return bool(rng.integers(2))
-    if kind == "string":
-        most = schema.get("maxLength", 100 if length is None else length)
-        text = _text(most, rng) if length is None else filler(min(most, length))
-        return text + "x" * (schema.get("minLength", 0) - len(text))
+    match schema["type"]:
+        case "object":
+            required = schema.get("required", ())
+            return {
+                name: _value(part, rng, length, full)
+                for name, part in schema.get("properties", {}).items()
+                if name in required or rng.integers(2)
+            }
+        case "array":
+            return _items(schema, rng, length, full)
+        case "boolean":
+            return bool(rng.integers(2))
+        case "string":
+            most = schema.get("maxLength", 100 if length is None else length)
+            text = _text(most, rng) if length is None else filler(min(most, length))
+            return text + "x" * (schema.get("minLength", 0) - len(text))
     return _between(int(schema.get("minimum", -100)), int(schema.get("maximum", 100)), rng, length)
 
 
@@ -108,11 +109,8 @@ def _items(schema: Mapping[str, Any], rng: np.random.Generator, length: int | No
 
 def _how_many(fewest: int, most: int, rng: np.random.Generator, length: int | None, full: bool) -> int:
     """Return the number of list entries: the most, at most one more than needed, or any."""
-    if full:
-        return most
-    return int(rng.integers(fewest, (most if length is None else min(most, fewest + 1)) + 1))
+    return most if full else int(rng.integers(fewest, (most if length is None else min(most, fewest + 1)) + 1))
 
 
 def _text(most: int, rng: np.random.Generator) -> str:
-    words = [WORDS[int(i)] for i in rng.integers(len(WORDS), size=int(rng.integers(5)))]
-    return " ".join(words)[:most]
+    return " ".join([WORDS[int(i)] for i in rng.integers(len(WORDS), size=int(rng.integers(5)))])[:most]

@@ -17,7 +17,7 @@ from ostrom.costs.lengths import Lengths
 from ostrom.costs.rehearsal import TIMES, RehearsedMatch
 from ostrom.costs.rehearsing import Extreme, RehearsingAgent
 from ostrom.engine.plan import Plan, Unit
-from ostrom.framing.prompt import Prompt
+from ostrom.framing.prompt_renderer import Prompt
 from ostrom.ground.errors import UsageError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.models import check_model

@@ -16,7 +16,7 @@ from ostrom.answers.forms import answer_tokens
 from ostrom.answers.random_answers import filler, random_answer
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, is_free, part_name, reply_of, text_name
 from ostrom.engine.plan import Plan
-from ostrom.framing.prompt import Prompt
+from ostrom.framing.prompt_renderer import Prompt
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import MemoryView
 from ostrom.models.base import Abilities, Message, Reply, Request

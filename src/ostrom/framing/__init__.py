@@ -2,7 +2,6 @@
 
 from ostrom.framing.config import Framing
 from ostrom.framing.library import Library
-from ostrom.framing.prompt import Prompt
-from ostrom.framing.prompt_renderer import PromptRenderer
+from ostrom.framing.prompt_renderer import Prompt, PromptRenderer
 
 __all__ = ["Framing", "Library", "Prompt", "PromptRenderer"]

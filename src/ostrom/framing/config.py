@@ -98,13 +98,10 @@ class Framing(Declared):
     def _labels(cls, value: object) -> object:
         if isinstance(value, list):
             value = tuple(str(v) for v in value)
-        if isinstance(value, str) and value not in ("actions", "draw") and len(set(value)) != len(value):
+        if isinstance(value, str | tuple) and value not in ("actions", "draw") and len(set(value)) != len(value):
             raise ValueError("labels must differ from each other")
-        if isinstance(value, tuple):
-            if len(set(value)) != len(value):
-                raise ValueError("labels must differ from each other")
-            if any(not label.strip() or "\n" in label for label in value):
-                raise ValueError("a label must be a non-empty text on one line")
+        if isinstance(value, tuple) and any(not label.strip() or "\n" in label for label in value):
+            raise ValueError("a label must be a non-empty text on one line")
         return value
 
     @property
@@ -120,13 +117,14 @@ class Framing(Declared):
         """
         count = len(actions)
         if self.labels is None:
-            if one_token and count <= len(LETTERS):
-                return tuple(LETTERS[:count])
-            return tuple(f"A{i}" for i in range(count))
-        if self.labels == "actions":
-            return actions
-        if self.labels == "draw":
-            return self._of_size(count)[0]
+            return (
+                tuple(LETTERS[:count]) if one_token and count <= len(LETTERS) else tuple(f"A{i}" for i in range(count))
+            )
+        match self.labels:
+            case "actions":
+                return actions
+            case "draw":
+                return self._of_size(count)[0]
         labels = tuple(self.labels)
         if len(labels) != count:
             raise ValueError(f"{len(labels)} labels for {count} actions")
@@ -141,10 +139,8 @@ class Framing(Declared):
         """
         if self.labels != "draw" or rng is None:
             return None
-        picked = {}
-        for count in sorted(set(counts)):
-            sets = self._of_size(count)
-            picked[count] = sets[int(rng.integers(len(sets)))]
+        sets_of_size = {count: self._of_size(count) for count in sorted(set(counts))}
+        picked = {count: sets[int(rng.integers(len(sets)))] for count, sets in sets_of_size.items()}
         return tuple(picked[count] for count in counts)
 
     def _of_size(self, count: int) -> list[tuple[str, ...]]:

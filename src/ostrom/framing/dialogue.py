@@ -55,18 +55,18 @@ class DialogueRenderer:
         past = None
         if self.decision.view.facts.get("repeated"):
             history, labels = self.renderer.history_renderer, self.renderer.labels(self.decision.view.game)
-            memory = replace(self.shown, rounds=leading)
-            past = history.past(self.decision, memory, labels, self._values, "dialogue/past.txt")
+            past = history.past(
+                self.decision, replace(self.shown, rounds=leading), labels, self._values, "dialogue/past.txt"
+            )
         return self._fill("prompt.txt", turn=self._turn(turn, past))
 
     def next(self, turn: str, rounds: Sequence[Round], at: int) -> str:
         """Return a later user message: results of finished rounds, and the question of round ``at``."""
-        past = None
-        if rounds:
-            lines = [self.renderer.line(self.decision.view, played) for played in rounds]
-            numbers = [played.number for played in rounds]
-            past = self._fill("dialogue/results.txt", rounds="\n".join(lines), numbers=numbers, at=at)
-        return self._turn(turn, past)
+        if not rounds:
+            return self._turn(turn, None)
+        lines = "\n".join(self.renderer.line(self.decision.view, played) for played in rounds)
+        numbers = [played.number for played in rounds]
+        return self._turn(turn, self._fill("dialogue/results.txt", rounds=lines, numbers=numbers, at=at))
 
     def _turn(self, turn: str, past: str | None) -> str:
         return self._fill("dialogue/turn.txt", past=past, turn=turn)

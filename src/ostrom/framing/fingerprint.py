@@ -66,6 +66,4 @@ def difference(old: Mapping[str, str], new: Mapping[str, str]) -> str | None:
     how = [f"{file} was changed" for file in old if file in new and old[file] != new[file]]
     how += [f"{file} is gone" for file in old if file not in new]
     how += [f"{file} was added" for file in new if file not in old]
-    if not how:
-        return None
-    return ", ".join(how[:3]) + (f" and {len(how) - 3} more" if len(how) > 3 else "")
+    return None if not how else ", ".join(how[:3]) + (f" and {len(how) - 3} more" if len(how) > 3 else "")

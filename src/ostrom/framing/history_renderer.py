@@ -5,12 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from ostrom.framing.access import callable_in_templates
+from ostrom.framing.access import callable_in_templates, number
 from ostrom.framing.config import Framing
-from ostrom.framing.filters import number
 from ostrom.framing.library import Library
-from ostrom.framing.own_words import past_file
 from ostrom.framing.payoffs import standing
+from ostrom.framing.rules import past_file
 from ostrom.games.amounts import Options
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown as shown_exactly
@@ -43,8 +42,10 @@ class HistoryRenderer:
         """Return the text about the past; ``values`` are those of the prompt in every round."""
         view, framing, counts = decision.view, self.framing, None
         if shown.counts is not None:
-            times = [self._count(view, count, labels) for count in shown.counts]
-            counts = self.library.fill("counts.txt", {"counts": times, "played": len(view.history)})
+            counts = self.library.fill(
+                "counts.txt",
+                {"counts": [self._count(view, count, labels) for count in shown.counts], "played": len(view.history)},
+            )
         self._look_from(view)
         written = self._lines
         lines = [
@@ -76,8 +77,13 @@ class HistoryRenderer:
             self._apart[file] = values.keys().isdisjoint(self.library.variables_of(file) - _OF_PAST)
         if not rounds or shown.note is not None or not self._apart[file]:
             return self.library.fill(file, {**told(), "rounds": rounds})
-        key = (file, decision.kind, shown.span, shown.gaps, counts)
-        return self.library.fill_around(self._shelf(view.game, labels), key, file, {"rounds": rounds}, told)
+        return self.library.fill_around(
+            self._shelf(view.game, labels),
+            (file, decision.kind, shown.span, shown.gaps, counts),
+            file,
+            {"rounds": rounds},
+            told,
+        )
 
     def line(self, view: View, played: Round, labels: Labels) -> str:
         """Return one round of the past for this seat."""
@@ -98,8 +104,9 @@ class HistoryRenderer:
             observes = view.facts.get("observer")
             you = self.library.fill("names/you.txt", {"words": self.words})
             who = [you if s == view.seat and not observes else self.name(view, s) for s in late]
-            about = {"number": played.number, "who": who, "void": played.void, "line": line}
-            line = self.library.fill("history/missed.txt", about).strip()
+            line = self.library.fill(
+                "history/missed.txt", {"number": played.number, "who": who, "void": played.void, "line": line}
+            ).strip()
         if len(self._lines) > 4096:
             self._lines.clear()
         self._lines[played.number] = (played, line)
@@ -108,8 +115,10 @@ class HistoryRenderer:
     def _round_line(self, view: View, played: Round, labels: Labels) -> str:
         """Render what was played in a round as one line."""
         if not view.game.has_table:
-            values = {**self._line_values(view, played, labels), **self._moves(view, played)}
-            return self.library.fill(past_file(self.library, view.game, self.framing.story), values).strip()
+            return self.library.fill(
+                past_file(self.library, view.game, self.framing.story),
+                {**self._line_values(view, played, labels), **self._moves(view, played)},
+            ).strip()
         file = f"history/{self.framing.history}.txt"
         return self.library.fill_around(
             self._shelf(view.game, labels),

@@ -1,35 +1,163 @@
-"""The library of prompt files: Ostrom's own, those of other packages, and the user's folder."""
+"""The library of prompt files: Ostrom's own, those of other packages, and the user's folder.
+
+Marks stand in a text for values that are put in later. ``answers/reasons.txt`` translates why a reply could not be
+read. A cover story has words in a header and an opening paragraph.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any, TypeVar, cast
+from stat import S_ISREG
+from typing import Any, TypeAlias, TypeVar, cast
 
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, nodes
 
 from ostrom.framing.access import CURRENT
 from ostrom.framing.sandbox import Template
-from ostrom.framing.templates import (
-    CoverStory,
-    Reason,
-    asks_for,
-    included_files,
-    mark,
-    only_writes_down,
-    put_in,
-    read_prompt,
-    read_reasons,
-    split,
-    split_marks,
-    text_of,
-    translated,
-)
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import replications
+from ostrom.ground.yaml import read_yaml
+
+MOST_BYTES = 1_000_000
+
+
+def read_prompt(path: Path, within: Path | None = None) -> bytes:
+    """Return the content of a prompt file; refused if it is no file, too large, or outside a stranger's folder."""
+    try:
+        real = path.resolve(strict=True)
+        if within is not None and not real.is_relative_to(within.resolve()):
+            raise StudyError("leads out of the folder of prompts", file=str(path), actual=str(real))
+        facts = real.stat()
+        if not S_ISREG(facts.st_mode):
+            raise StudyError("is not a plain file", file=str(path))
+        if facts.st_size > MOST_BYTES:
+            raise StudyError(f"is larger than {MOST_BYTES:,} bytes", file=str(path), actual=facts.st_size)
+        return real.read_bytes()
+    except OSError as error:
+        raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except RuntimeError:  # Python up to 3.12 raises this for circular links
+        raise StudyError("cannot be read: its symbolic links form a circle", file=str(path)) from None
+
+
+def text_of(path: Path, within: Path | None = None) -> str:
+    """The text of a prompt file; one that is not UTF-8 is refused."""
+    try:
+        return read_prompt(path, within).decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise StudyError("is not a text file in UTF-8", file=str(path)) from None
+
+
+@lru_cache(maxsize=512)
+def included_files(tree: nodes.Template) -> tuple[str, ...]:
+    """Return the files that a template includes; their names are never computed."""
+    named = [getattr(node, "template", None) for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport))]
+    return tuple(str(name.value) for name in named if isinstance(name, nodes.Const))
+
+
+@lru_cache(maxsize=512)
+def asks_for(tree: nodes.Template) -> tuple[str, ...]:
+    """Return the names that a template reads, its own ones included."""
+    return tuple(sorted({n.name for n in tree.find_all(nodes.Name) if n.ctx == "load"}))
+
+
+def only_writes_down(tree: nodes.Template, names: frozenset[str]) -> bool:
+    """Return whether a template only prints these values, or tests whether they are there."""
+    used = sum(n.name in names and n.ctx == "load" for n in tree.find_all(nodes.Name))
+    printed = sum(_is_one_of(names, child) for output in tree.find_all(nodes.Output) for child in output.nodes)
+    tested = sum(_is_one_of(names, t.node) and t.name == "none" for t in tree.find_all(nodes.Test))
+    tested += sum(_is_one_of(names, case.test) for case in tree.find_all(nodes.If))
+    return used == printed + tested
+
+
+def _is_one_of(names: frozenset[str], node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Name) and node.name in names
+
+
+_MARKS = re.compile("\ue000(\\w+)\ue001")
+
+
+def mark(name: str) -> str:
+    """Return a placeholder for a value put in later; no shipped text holds its first and last characters."""
+    return f"\ue000{name}\ue001"
+
+
+def split_marks(text: str) -> list[str]:
+    """Split a text at placeholders: every second piece is a name."""
+    return _MARKS.split(text)
+
+
+def put_in(pieces: list[str], holes: Mapping[str, Any]) -> str:
+    """Put values into placeholders; inserted text is not searched again.
+
+    >>> put_in(["Round ", "round", "."], {"round": 7})
+    'Round 7.'
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    filled = pieces.copy()
+    for place in range(1, len(pieces), 2):
+        filled[place] = str(holes[pieces[place]])
+    return "".join(filled).strip("\n")
+
+
+Reason: TypeAlias = tuple[re.Pattern[str], str]
+"""A reader's message with holes, and its translation."""
+
+
+def read_reasons(text: str, file: str) -> list[Reason]:
+    """Parse the lines ``ENGLISH = TRANSLATION`` of a file; ``{}`` stands for anything, in order.
+
+    >>> read = read_reasons("the percentages sum to {}, not 100 = {}!\\n{} = unlesbar", "reasons.txt")
+    >>> translated("the percentages sum to 90, not 100", read), translated("no label", read)
+    ('90!', 'unlesbar')
+    """
+    reasons = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        english, separator, other = line.partition(" = ")
+        if not separator or other.count("{}") > english.count("{}"):
+            raise StudyError("is no line ENGLISH = TRANSLATION", file=file, actual=line[:80])
+        reasons.append((re.compile("(.*?)".join(map(re.escape, english.split("{}")))), other))
+    if not reasons or not reasons[-1][0].fullmatch(""):
+        raise StudyError("must end with a line {} = TRANSLATION for all other reasons", file=file)
+    return reasons
+
+
+def translated(reason: str, reasons: Sequence[Reason]) -> str:
+    """Return the translation of the first line that fits."""
+    for english, other in reasons:
+        fits = english.fullmatch(reason.replace("\n", " "))
+        if fits is not None:
+            first, *rest = other.split("{}")
+            return first + "".join(part for pair in zip(fits.groups(), rest, strict=False) for part in pair)
+    raise AssertionError("the last line fits everything")
+
+
+@dataclass(frozen=True)
+class CoverStory:
+    """A cover story: its words and its opening paragraph."""
+
+    words: Mapping[str, str]
+    opening: Template
+    asked: frozenset[str]
+    """The names that the opening uses."""
+
+
+def split(path: Path, text: str) -> tuple[dict[str, str], str]:
+    """Split a file into its YAML header and the text below it."""
+    if not text.startswith("---\n"):
+        return {}, text
+    header, _, body = text[4:].partition("\n---\n")
+    words = read_yaml(header, str(path)) or {}
+    if not isinstance(words, dict) or not all(isinstance(v, str) for pair in words.items() for v in pair):
+        raise StudyError("its header must map names to texts", file=str(path))
+    return words, body
+
 
 T = TypeVar("T")
 OWN = Path(__file__).parent / "prompts"
@@ -89,7 +217,6 @@ class Library:
         self._exists: dict[str, bool] = {}
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
         self._texts: dict[tuple[Any, ...], tuple[str, tuple[int, int]]] = {}
-        self._plain: dict[tuple[str, frozenset[str]], bool] = {}
         self._memo: dict[tuple[Any, ...], tuple[object, Any]] = {}
         self._reasons: list[Reason] | None = None
 
@@ -108,8 +235,11 @@ class Library:
                     allowed=sorted(str(p.relative_to(OWN)) for p in OWN.glob("*.txt")),
                 )
             if not any((f / kind).is_dir() for f in folders):
-                kinds = sorted({p.name for f in folders for p in f.iterdir() if any(p.glob("*.txt"))})
-                raise StudyError(f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds)
+                raise StudyError(
+                    f"lies in a folder that no prompt is read from: {kind}",
+                    file=str(path),
+                    allowed=sorted({p.name for f in folders for p in f.iterdir() if any(p.glob("*.txt"))}),
+                )
 
     def with_set(self, name: str | None) -> Library:
         """Return this library with the files of a prompt set on top, from the study's folder."""
@@ -148,8 +278,10 @@ class Library:
     def languages_of(self, path: str) -> list[str]:
         """Return the languages in which a prompt file exists."""
         spoken = [p for f in self._unspoken for p in (f / "languages").glob("*") if _is_file(p / path)]
-        english = [ENGLISH] if any(_is_file(f / path) for f in self._unspoken) else []
-        return [*english, *sorted({p.name for p in spoken})]
+        return [
+            *([ENGLISH] if any(_is_file(f / path) for f in self._unspoken) else []),
+            *sorted({p.name for p in spoken}),
+        ]
 
     def path_of(self, path: str) -> str:
         """Return the path of a file in this language."""
@@ -186,15 +318,22 @@ class Library:
     def own_files(self) -> dict[str, bytes]:
         """Return the files of the prompt set, or else of the user's folder, by relative path."""
         folder = self.top or (None if self.folder is None else Path(self.folder))
-        if folder is None:
-            return {}
-        return {p.relative_to(folder).as_posix(): self.read(p) for p in sorted(folder.rglob("*.txt"))}
+        return (
+            {}
+            if folder is None
+            else {p.relative_to(folder).as_posix(): self.read(p) for p in sorted(folder.rglob("*.txt"))}
+        )
 
     def names(self, kind: str) -> list[str]:
         """Return the files of one kind (``stories``, ``payoffs``, ...), without ending."""
-        stems = {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
-        shared = () if self.language == ENGLISH else WORDLESS
-        return sorted(stems | {PurePath(file).stem for file in shared if file.startswith(f"{kind}/")})
+        return sorted(
+            {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
+            | {
+                PurePath(file).stem
+                for file in (() if self.language == ENGLISH else WORDLESS)
+                if file.startswith(f"{kind}/")
+            }
+        )
 
     def need(self, kind: str, name: str) -> None:
         """Refuse a name without a file."""
@@ -205,8 +344,7 @@ class Library:
         """Return the template at a relative path."""
         template = self._templates.get(path)
         if template is None:
-            outside = PurePath(path).is_absolute() or ".." in PurePath(path).parts
-            file = None if outside else self.find(path)
+            file = None if (PurePath(path).is_absolute() or ".." in PurePath(path).parts) else self.find(path)
             if file is None:
                 raise self.missing(path)
             template = self._templates[path] = self._read(text_of(file, self._holder(file)), str(file))
@@ -237,15 +375,20 @@ class Library:
 
     def has(self, path: str) -> bool:
         """Whether some folder holds this file."""
-        present = self._exists.get(path)
-        if present is None:
-            present = self._exists[path] = self.find(path) is not None
-        return present
+        if path not in self._exists:
+            self._exists[path] = self.find(path) is not None
+        return self._exists[path]
 
     def find(self, path: str) -> Path | None:
         """Return the file of a relative path."""
-        shared = [OWN] if self.language != ENGLISH and path in WORDLESS else []
-        return next((f / path for f in (*self.folders, *shared) if _is_file(f / path)), None)
+        return next(
+            (
+                f / path
+                for f in (*self.folders, *([OWN] if self.language != ENGLISH and path in WORDLESS else []))
+                if _is_file(f / path)
+            ),
+            None,
+        )
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
         """Render a template, without blank lines at its ends.
@@ -308,11 +451,9 @@ class Library:
         return text if len(names) <= _MOST_HOLES and set(names) <= set(holes) else None
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
-        cached = self._plain.get((path, names))
-        if cached is None:
-            cached = all(only_writes_down(tree, names) for tree in self._trees(path))
-            self._plain[path, names] = cached
-        return cached
+        return self.memoize(
+            (path, names), self, lambda: all(only_writes_down(tree, names) for tree in self._trees(path))
+        )
 
     def _trees(self, path: str) -> list[nodes.Template]:
         """Return the syntax trees of a template and of all its includes."""
@@ -364,8 +505,9 @@ class Library:
                 raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
             template = self._read(opening.strip("\n"), str(path))
             trees = [template.tree, *(t for name in included_files(template.tree) for t in self._trees(name))]
-            variables = frozenset(name for tree in trees for name in asks_for(tree))
-            self._stories[file] = CoverStory({**words, **own_words}, template, variables)
+            self._stories[file] = CoverStory(
+                {**words, **own_words}, template, frozenset(name for tree in trees for name in asks_for(tree))
+            )
         return self._stories[file]
 
     def open_story(self, file: str, values: Mapping[str, Any]) -> str:
@@ -417,9 +559,8 @@ def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:
 def _foreign() -> tuple[Path, ...]:
     """Return other prompt folders: ``prompts`` of replications, and entry points ``ostrom.prompts``."""
     beside = [files(package).joinpath("prompts") for package in replications().values()]
-    folders = [Path(str(folder)) for folder in beside if folder.is_dir()]
-    for point in entry_points(group="ostrom.prompts"):
-        location = getattr(point.load(), "__path__", None)
-        if location:
-            folders.append(Path(next(iter(location))))
-    return tuple(folders)
+    locations = [getattr(point.load(), "__path__", None) for point in entry_points(group="ostrom.prompts")]
+    return (
+        *(Path(str(folder)) for folder in beside if folder.is_dir()),
+        *(Path(next(iter(location))) for location in locations if location),
+    )

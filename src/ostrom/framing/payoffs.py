@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 from ostrom.games.describe import formula_of
 from ostrom.games.equilibria import best_responses
@@ -90,9 +90,6 @@ def standing(game: Game, seat: int, payoff: float) -> tuple[int, int]:
     return sum(value > payoff for value in values), len(values)
 
 
-T = TypeVar("T")
-
-
 def _plain(number: float) -> float:
     """Round off floating-point errors of subtraction and division."""
     return float(f"{number:.12g}")
@@ -160,7 +157,7 @@ class OwnPayoffs:
                         {
                             "own": self.labels[self.seat][own],
                             "payoffs": [
-                                self._paid(own, self._rest({**fixed, other: action}))
+                                self._paid(own, tuple({**fixed, other: action}.values()))
                                 for action in range(len(self.game.actions[other]))
                             ],
                         }
@@ -177,9 +174,8 @@ class OwnPayoffs:
     def formula(self) -> dict[str, Any]:
         """Return the payoffs as constant + factor x k / over for each own action, or by two claims; else refused."""
         found = formula_of(self.game, self.seat)
-        shared: Iterable[int] = range(len(self.order))  # all must have the same names for these actions
-        if isinstance(found, Formula):
-            shared = (found.counted,)
+        # All must have the same names for these actions.
+        shared: Iterable[int] = (found.counted,) if isinstance(found, Formula) else range(len(self.order))
         if found is None or any(len({seat[action] for seat in self.labels}) > 1 for action in shared):
             raise StudyError(
                 "a formula needs payoffs that are linear in how many players choose one of two actions, which all call "
@@ -218,12 +214,11 @@ class OwnPayoffs:
     def _rests(self) -> list[tuple[int, ...]]:
         return list(product(*(range(len(self.game.actions[s])) for s in self._others)))
 
-    def _rest(self, by_seat: dict[int, int]) -> tuple[int, ...]:
-        return tuple(by_seat[s] for s in self._others)
-
     def _named(self, rest: Sequence[int], only: dict[int, int] | None = None) -> list[dict[str, str]]:
-        actions = dict(zip(self._others, rest, strict=True)) if only is None else only
-        return [{"name": self.names[s], "label": self.labels[s][a]} for s, a in actions.items()]
+        return [
+            {"name": self.names[s], "label": self.labels[s][a]}
+            for s, a in (dict(zip(self._others, rest, strict=True)) if only is None else only).items()
+        ]
 
     def _paid(self, own: int, rest: Sequence[int]) -> str:
         return shown(self._value(own, rest))

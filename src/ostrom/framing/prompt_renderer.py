@@ -1,38 +1,129 @@
-"""Renders the decisions of one player in one match as prompts; constant parts are cached."""
+"""Renders the decisions of one player in one match as prompts; parts that stay the same between prompts are cached."""
 
 import marshal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from ostrom.answers import Choice, Form, Mixture, Number, Record, Text
-from ostrom.framing.blocks import Blocks
+from ostrom.framing.blocks import Blocks, Labelling, naming
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
-from ostrom.framing.labelling import Labelling, naming
-from ostrom.framing.library import LIVE, Library
-from ostrom.framing.own_words import (
+from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
+from ostrom.framing.rules import (
+    FIRST,
+    PAGE,
     answer_file,
     common_names,
     lacks_meaning,
     lacks_names,
     lacks_story,
     number_range,
+    question_file,
+    record_file,
     rule_question,
+    rules_files,
     stage_file,
     story_file,
+    talk_files,
+    told_file,
 )
-from ostrom.framing.prompt import CachedPrompt, Prompt, alike, options_of, with_round_offset
-from ostrom.framing.rules import FIRST, PAGE, question_file, record_file, rules_files, talk_files, told_file
-from ostrom.framing.templates import mark, put_in, split_marks
 from ostrom.games.describe import formula_of
 from ostrom.games.equilibria import least_continuation
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.ground.values import value
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
 from ostrom.memory import MemoryView
+
+
+@value
+class Prompt:
+    """A prompt for a model, and the labels of its options."""
+
+    text: str
+    labels: Mapping[str, str]
+    """Labels by option key, in the order of the prompt."""
+    instruction: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Facts recorded with the answer: the labels, and their order."""
+    system: str = ""
+    """The system message; empty for none."""
+    stub: str = ""
+    """The given beginning of the reply; empty for none."""
+
+    @property
+    def full_text(self) -> str:
+        """Return the system message and the text as one text."""
+        return f"{self.system}\n\n{self.text}" if self.system else self.text
+
+
+class CachedPrompt:
+    """A prompt without round number and past: reused wherever a player is told the same."""
+
+    __slots__ = (
+        "decision",
+        "facts",
+        "instruction",
+        "options",
+        "order",
+        "pieces",
+        "setup",
+        "stub",
+        "system",
+        "uses",
+        "values",
+    )
+
+    def __init__(
+        self,
+        decision: Decision,
+        order: tuple[int, ...],
+        options: Mapping[str, str],
+        values: Mapping[str, Any],
+        instruction: str = "",
+        setup: str | None = None,
+    ) -> None:
+        self.decision, self.order, self.options, self.values = decision, order, options, values
+        self.instruction, self.setup = instruction, setup
+        self.facts = {"labels": dict(options), "order": list(options.values())} if options else {}
+        self.system = self.stub = ""
+        self.uses = 0
+        self.pieces: list[str] | None = None
+        """The text around its placeholders, once it is worth caching."""
+
+
+def alike(one: Decision, other: Decision) -> bool:
+    """Return whether two decisions of a kind have the same words, apart from round and past."""
+    old, new = one.view, other.view
+    return (
+        old.facts is new.facts
+        and old.game is new.game
+        and old.seat == new.seat
+        and old.mechanism == new.mechanism
+        and old.names == new.names
+        and (one.form is other.form or one.form == other.form)
+    )
+
+
+def with_round_offset(decision: Decision, before: int) -> Decision:
+    """Return the decision of a match that pretends to have had this many earlier rounds."""
+    if not before:
+        return decision
+    view = decision.view
+    facts = {**view.facts, "rounds": view.facts["rounds"] + before} if "rounds" in view.facts else view.facts
+    return replace(decision, view=replace(view, round=view.round + before, facts=facts))
+
+
+def options_of(form: Form, named: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of a form's options in order; an option that is no action is its own label."""
+    if isinstance(form, (Text, Number)):
+        return {}
+    labelled = {key: label for key, label in named.items() if key in form.options}
+    return {**labelled, **{key: key for key in form.options if key not in labelled}}
+
 
 _MOST_SHARED = 2000
 """The most bytes of facts with which a page is cached for other matches."""
@@ -93,11 +184,13 @@ class PromptRenderer:
         view, past = decision.view, None
         if view.facts.get("repeated"):
             past = self.history_renderer.past(decision, shown, self.labels(view.game), page.values)
-        if page.setup is None:
+        if page.setup is None:  # its files use the round, the memory or each other
             live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
-            return self._live_prompt(page, decision, live, past)
-        text = self._text(page, view.round, past)
-        return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub)
+            values = self.live_values(page, decision, live, past)
+            return self.prompt_of(page, decision.form, values, self.library.fill("prompt.txt", values))
+        return Prompt(
+            self._text(page, view.round, past), page.options, page.instruction, page.facts, page.system, page.stub
+        )
 
     def _puts_alike(
         self,
@@ -170,8 +263,9 @@ class PromptRenderer:
         view, form = decision.view, decision.form
         options_seat = int(view.facts.get("target", view.seat))  # a prediction lists another seat's options
         options = options_of(form, self.labelling.named(decision, options_seat, order))
-        target = self.history_renderer.name(view, options_seat)
-        values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
+        values = self._values(
+            view, order, {**extra, "kind": decision.kind, "target": self.history_renderer.name(view, options_seat)}
+        )
         if not view.game.has_table:
             values["labelled"] = [{"label": v, "option": k} for k, v in options.items() if k != v]
         if not self._lasting(view, form):
@@ -187,13 +281,19 @@ class PromptRenderer:
         view, form = decision.view, decision.form
         values = self._values(view, self.labelling.order_of(decision, None), {**extra, "kind": decision.kind})
         instruction = self._instruct(form, {}, values, self._answer_file(form))
-        turn_values = {**values, "past": None, "question": self.question(decision, values), "instruction": instruction}
-        return Prompt(self.library.fill("turn.txt", turn_values), {}, instruction)
+        return Prompt(
+            self.library.fill(
+                "turn.txt",
+                {**values, "past": None, "question": self.question(decision, values), "instruction": instruction},
+            ),
+            {},
+            instruction,
+        )
 
     def _system(self, values: Mapping[str, Any]) -> str:
         """Return the system message."""
-        persona_values = {"persona": self.blocks.introduction(values), "persona_in": self.persona_in}
-        return self.library.fill("system.txt", {**values, **persona_values, "system": self._own_system(values)})
+        own = {"persona": self.blocks.introduction(values), "system": self._own_system(values)}
+        return self.library.fill("system.txt", {**values, **own, "persona_in": self.persona_in})
 
     def _own_system(self, values: Mapping[str, Any]) -> str | None:
         """Return the agent's own system prompt: a file in systems/, or a text.
@@ -230,11 +330,6 @@ class PromptRenderer:
             )
         return self._lasts[key]
 
-    def _live_prompt(self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None) -> Prompt:
-        """Render a prompt completely, because its files use the round, the memory or each other."""
-        values = self.live_values(page, decision, live, past)
-        return self.prompt_of(page, decision.form, values, self.library.fill("prompt.txt", values))
-
     def live_values(
         self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None
     ) -> dict[str, Any]:
@@ -257,8 +352,10 @@ class PromptRenderer:
             page.pieces = self._pieces(page, past)
         if page.pieces is not None and past != "":
             return put_in(page.pieces, {"round": number, "past": past})
-        question = self.question(page.decision, {**page.values, "round": number})
-        holes = {"question": question, "instruction": page.instruction}
+        holes = {
+            "question": self.question(page.decision, {**page.values, "round": number}),
+            "instruction": page.instruction,
+        }
         if past is not None:
             holes["past"] = past
         turn = self.library.fill_around(self._around, ("turn", past is None), "turn.txt", holes, lambda: {"past": None})
@@ -271,11 +368,13 @@ class PromptRenderer:
     def _pieces(self, page: CachedPrompt, past: str | None) -> list[str] | None:
         """Return the text of a page around round and past; None if its files need more."""
         library, form = self.library, page.decision.form
-        if not (isinstance(form, Choice) and library.is_round_independent(self._answer_file(form))):
-            return None
-        if not page.decision.view.game.has_table:
-            return None
-        if "talk" in page.decision.view.facts or self._talk_file(page.decision) is not None:
+        view = page.decision.view
+        if (
+            not (isinstance(form, Choice) and library.is_round_independent(self._answer_file(form)))
+            or not view.game.has_table
+            or "talk" in view.facts
+            or self._talk_file(page.decision) is not None
+        ):
             return None
         question = library.render_with_marks(self._question_file(page.decision), page.values, ("round",))
         if question is None:
@@ -285,28 +384,26 @@ class PromptRenderer:
         if turn is None:
             return None
         setup = page.setup or ""
-        if len(split_marks(setup + page.instruction)) > 1:  # foreign text contains a placeholder
-            return None
-        return split_marks(self._joined(setup, put_in(split_marks(turn), holes)))
+        return (
+            None
+            if len(split_marks(setup + page.instruction)) > 1
+            else split_marks(self._joined(setup, put_in(split_marks(turn), holes)))
+        )
 
     def instruction(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any]) -> str:
         """Return the instruction for the answer."""
         file = self._answer_file(form)
-        key = None
-        if isinstance(form, Choice) and self.library.is_round_independent(file):
-            key = (file, *options.values(), values.get("kind"), values.get("target"))
-            if (cached := self._instructions.get(key)) is not None:
-                return cached
-        text = self._instruct(form, options, values, file)
-        if key is not None:
-            self._instructions[key] = text
-        return text
+        if not (isinstance(form, Choice) and self.library.is_round_independent(file)):
+            return self._instruct(form, options, values, file)
+        key = (file, *options.values(), values.get("kind"), values.get("target"))
+        if key not in self._instructions:
+            self._instructions[key] = self._instruct(form, options, values, file)
+        return self._instructions[key]
 
     def _answer_file(self, form: Form) -> str:
-        cached = self._answer_files.get(type(form))
-        if cached is None:
-            cached = self._answer_files[type(form)] = answer_file(self.library, form, self.style)
-        return cached
+        if type(form) not in self._answer_files:
+            self._answer_files[type(form)] = answer_file(self.library, form, self.style)
+        return self._answer_files[type(form)]
 
     def _offered(self, form: Form, options: Mapping[str, str]) -> dict[str, Any]:
         """Return the values for the instruction about the answer."""
@@ -325,26 +422,29 @@ class PromptRenderer:
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
         form_values = {**values, "options": list(options.values())} if options else values
-        record = self._record(form, form_values, self.framing.wording)
-        return self.library.fill(file, {**values, **self._offered(form, options), "record": record})
+        return self.library.fill(
+            file,
+            {**values, **self._offered(form, options), "record": self._record(form, form_values, self.framing.wording)},
+        )
 
     def fields(self, decision: Decision) -> str:
         """Return what the fields of a page must hold, for a person's record answer."""
         view = self.with_titles(decision).view
-        values = self._values(view, naming(self.framing, view.game, view.seat), {})
-        return self._record(decision.form, values, PAGE)
+        return self._record(decision.form, self._values(view, naming(self.framing, view.game, view.seat), {}), PAGE)
 
     def _record(self, form: Form, values: Mapping[str, Any], wording: str | None) -> str:
         """Return what a JSON answer must hold, in words."""
         if not isinstance(form, Record):
             return ""
-        about = {**values, "schema": form.schema, **self._most_words}
-        return self.library.fill(record_file(self.library, form.name, wording), about)
+        return self.library.fill(
+            record_file(self.library, form.name, wording), {**values, "schema": form.schema, **self._most_words}
+        )
 
     def correction(self, reason: str, instruction: str) -> str:
         """Return the message after an unreadable reply."""
-        fill_values = {"reason": self.library.reason(reason), "instruction": instruction}
-        return self.library.fill("answers/correction.txt", fill_values)
+        return self.library.fill(
+            "answers/correction.txt", {"reason": self.library.reason(reason), "instruction": instruction}
+        )
 
     def empty_reply_text(self) -> str:
         """Return the text that stands for an empty reply when it is asked for again."""
@@ -352,10 +452,9 @@ class PromptRenderer:
 
     def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
         key = (id(view.game), view.seat, view.mechanism, view.names, bool(view.facts.get("observer")), *order)
-        fixed = self._fixed.get(key)
-        if fixed is None:
-            fixed = self._fixed[key] = self._fixed_values(view, order)
-        return {**fixed, "facts": view.facts, "round": view.round, "span": None, "gaps": False, **extra}
+        if key not in self._fixed:
+            self._fixed[key] = self._fixed_values(view, order)
+        return {**self._fixed[key], "facts": view.facts, "round": view.round, "span": None, "gaps": False, **extra}
 
     def _fixed_values(self, view: View, order: Sequence[int]) -> dict[str, Any]:
         """Return the values that are constant for a seat throughout a match."""
@@ -386,15 +485,14 @@ class PromptRenderer:
     def question(self, decision: Decision, values: Mapping[str, Any]) -> str:
         """Return the question, after the mechanism's facts and the messages of others."""
         view, facts = decision.view, decision.view.facts
-        if not view.game.has_table and decision.kind in ("act", *FIRST):
-            asked = rule_question(self.library, decision, self.framing.story, values)
-        else:
-            asked = self.library.fill(self._question_file(decision), values)
+        asked = (
+            rule_question(self.library, decision, self.framing.story, values)
+            if not view.game.has_table and decision.kind in ("act", *FIRST)
+            else self.library.fill(self._question_file(decision), values)
+        )
         if (file := self._talk_file(decision)) is not None:
             asked = "\n\n".join(filter(None, (self.library.fill(file, values), asked)))
-        if "talk" not in facts:
-            return asked
-        return self.library.fill(talk_files(facts)[1], {**values, "question": asked})
+        return asked if "talk" not in facts else self.library.fill(talk_files(facts)[1], {**values, "question": asked})
 
     def _talk_file(self, decision: Decision) -> str | None:
         view = decision.view
@@ -415,12 +513,13 @@ class PromptRenderer:
 
     def unsupported(self, game: Game) -> str | None:
         """Return why the framing cannot be used with a game, in words; None if it can."""
-        if (names := lacks_names(self.framing, game)) is not None:
-            return names
-        if not game.has_table:
-            return lacks_meaning(self.framing, self.style, self.library, game)
-        if (story := lacks_story(self.framing, self.library)) is not None:
-            return story
+        problem = lacks_names(self.framing, game) or (
+            lacks_story(self.framing, self.library)
+            if game.has_table
+            else lacks_meaning(self.framing, self.style, self.library, game)
+        )
+        if problem is not None or not game.has_table:
+            return problem
         if self.framing.meanings and not game.words.actions:
             return "meanings needs a game that says what its actions mean"
         if self.framing.payoffs == "formula" and any(formula_of(game, s) is None for s in range(game.seats)):
@@ -445,25 +544,27 @@ class PromptRenderer:
         """Return the decision with the game's titles for seats, if the framing wants them."""
         view, names = decision.view, self.framing.names
         if view.game is not self._game:
-            self._tell(view.game)
-        if names == "numbers" or view.names:
+            # The cover story of a game has words of its own.
+            self._game, self.story = view.game, self.library.story(story_file(self.framing, view.game))
+            self.words = self.history_renderer.words = self.story.words
+        if names == "numbers" or view.names or (names == "other" and view.facts.get("observer")):
             return decision
         if names == "other":
-            if view.facts.get("observer"):
-                return decision
             own, other = (
                 self.history_renderer.name(view, view.seat),
                 self.library.fill("names/other.txt", {"words": self.words}),
             )
-            named = tuple(own if s == view.seat else other for s in range(view.game.seats))
-            return replace(decision, view=replace(view, names=named))
-        titles = tuple(self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles)
-        return replace(decision, view=replace(view, names=titles))
-
-    def _tell(self, game: Game) -> None:
-        """Use the words of the cover story of this game."""
-        self._game, self.story = game, self.library.story(story_file(self.framing, game))
-        self.words = self.history_renderer.words = self.story.words
+            return replace(
+                decision,
+                view=replace(view, names=tuple(own if s == view.seat else other for s in range(view.game.seats))),
+            )
+        return replace(
+            decision,
+            view=replace(
+                view,
+                names=tuple(self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles),
+            ),
+        )
 
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""

@@ -2,7 +2,7 @@
 
 Jinja's immutable sandbox compiles a file and runs it, behind an allowlist: a part of its syntax, a filter or a test
 that is not listed is refused when the file is read, with its line. So a prompt file can read the values that it is
-given, loop, branch, define macros, include other files and apply the filters of ``ostrom.framing.filters``. Before
+given, loop, branch, define macros, include other files and apply the filters of ``ostrom.framing.access``. Before
 it is compiled, its tree is rewritten so that each pass of a loop, each call of a macro and each file is charged the
 syntax nodes and characters in it, and every operation on texts and lists what it visits (``ostrom.framing.access``).
 """
@@ -26,8 +26,10 @@ from jinja2.visitor import NodeTransformer
 
 from ostrom.framing.access import (
     CURRENT,
+    FILTERS,
     METHODS,
     MOST_INTEGER,
+    TESTS,
     Number,
     RenderWork,
     attribute,
@@ -41,7 +43,6 @@ from ostrom.framing.access import (
     slice_of,
     text_of,
 )
-from ostrom.framing.filters import FILTERS, TESTS
 from ostrom.ground.errors import nearest
 
 _MOST_TOKENS = 10_000
@@ -96,8 +97,10 @@ class Template:
         steps, characters = work.steps, work.characters
         try:
             compiled = self.compiled
-            text = "".join(compiled.root_render_func(compiled.new_context(dict(values))))
-            return text, (steps - work.steps, characters - work.characters)
+            return "".join(compiled.root_render_func(compiled.new_context(dict(values)))), (
+                steps - work.steps,
+                characters - work.characters,
+            )
         finally:
             if token is not None:
                 CURRENT.reset(token)
@@ -161,9 +164,11 @@ def _call(function: Any, /, *args: Any, **named: Any) -> Any:
 
 
 def _call_method(value: Any, name: str, /, *args: Any, **named: Any) -> Any:
-    if isinstance(value, TemplateModule):
-        return _call(attribute(value, name), *args, **named)
-    return call_method(value, name, *args, **named)
+    return (
+        _call(attribute(value, name), *args, **named)
+        if isinstance(value, TemplateModule)
+        else call_method(value, name, *args, **named)
+    )
 
 
 def _range(*bounds: Any) -> range:
@@ -238,8 +243,7 @@ class _Rewriter(NodeTransformer):
         return [nodes.Const(self._steps - steps + 1), nodes.Const(self._characters - characters)]
 
     def visit_Template(self, node: nodes.Template) -> nodes.Template:
-        first = _applied("begin a file", *self._charged(node))
-        node.body[:0] = [nodes.ExprStmt(first, lineno=1)]
+        node.body[:0] = [nodes.ExprStmt(_applied("begin a file", *self._charged(node)), lineno=1)]
         node.body.append(nodes.ExprStmt(_applied("end a file", nodes.Const(0)), lineno=1))
         return node
 
@@ -253,8 +257,7 @@ class _Rewriter(NodeTransformer):
         return node
 
     def visit_Macro(self, node: nodes.Macro) -> nodes.Macro:
-        charge = _applied("spend", *self._charged(node))
-        node.body[:0] = [nodes.ExprStmt(charge, lineno=node.lineno)]
+        node.body[:0] = [nodes.ExprStmt(_applied("spend", *self._charged(node)), lineno=node.lineno)]
         return node
 
     def visit_Import(self, node: nodes.Import) -> nodes.Import:
@@ -274,8 +277,9 @@ class _Rewriter(NodeTransformer):
             return self.generic_visit(node)
         if key.step is not None:
             raise _refusal(node, "a slice with a step")
-        ends = [end or nodes.Const(None) for end in (key.start, key.stop)]
-        return self.generic_visit(_applied("[:]", node.node, *ends))
+        return self.generic_visit(
+            _applied("[:]", node.node, *[end or nodes.Const(None) for end in (key.start, key.stop)])
+        )
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Node:
         self.generic_visit(node)
@@ -351,8 +355,9 @@ def _is_constant(node: nodes.Node) -> bool:
 
 
 def _is_no_number(node: nodes.Node) -> bool:
-    is_text = isinstance(node, nodes.Const) and isinstance(node.value, str)
-    return is_text or isinstance(node, nodes.Concat | nodes.List | nodes.Tuple)
+    return (isinstance(node, nodes.Const) and isinstance(node.value, str)) or isinstance(
+        node, nodes.Concat | nodes.List | nodes.Tuple
+    )
 
 
 def _public(name: str, node: nodes.Node) -> str:

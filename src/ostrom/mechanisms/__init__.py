@@ -13,8 +13,7 @@ from ostrom.mechanisms.absent import SHAPES, shape_of
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.missing import missing_of
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
-from ostrom.mechanisms.recognition import Recognised
-from ostrom.mechanisms.statements import Predicted, Stated, StatementForm
+from ostrom.mechanisms.statements import Predicted, Recognised, Stated, StatementForm
 from ostrom.mechanisms.talk import Talking, talk_of
 
 
@@ -28,9 +27,7 @@ def _missing(rules: Mechanism, missed: Any = None, missed_at_most: Any = None) -
 
 
 def _predicted(rules: Mechanism, predict: Any = None, watched: Any = None) -> Mechanism:
-    if predict is None and watched is None:
-        return rules
-    return Predicted(rules, predict, watched)
+    return rules if predict is None and watched is None else Predicted(rules, predict, watched)
 
 
 @checked
@@ -91,12 +88,14 @@ class NamedMechanisms(Registry[Mechanism]):
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
         """Return the parameters of a mechanism, and the keys of its wrappers."""
         own = super().parameters(name)
-        around = {
-            word: inspect.signature(wrap).parameters[word].replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for word, wrap in KEYS.items()
-            if word not in own
+        return {
+            **own,
+            **{
+                word: inspect.signature(wrap).parameters[word].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                for word, wrap in KEYS.items()
+                if word not in own
+            },
         }
-        return {**own, **around}
 
 
 mechanisms = NamedMechanisms(
@@ -105,6 +104,19 @@ mechanisms = NamedMechanisms(
     "MECHANISM",
     "ostrom.mechanisms",
     folder="mechanisms",
+    table={
+        "advice": "ostrom.mechanisms.two_steps:Advised",
+        "cheap_talk": "ostrom.mechanisms.two_steps:CheapTalk",
+        "contracting": "ostrom.mechanisms.designs:Contracting",
+        "disarmament": "ostrom.mechanisms.single:Disarmament",
+        "in_turn": "ostrom.mechanisms.single:InTurn",
+        "mediation": "ostrom.mechanisms.designs:Mediation",
+        "punishment": "ostrom.mechanisms.two_steps:Punishment",
+        "reputation": "ostrom.mechanisms.populations:Reputation",
+        "shared_code": "ostrom.mechanisms.single:SharedCode",
+        "similarity": "ostrom.mechanisms.single:Similarity",
+        "society": "ostrom.mechanisms.populations:Society",
+    },
     code="ostrom.mechanisms.absent",
 )
 

@@ -7,7 +7,6 @@ on. One shape is stored for each set of parameters and each game.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from inspect import Parameter, Signature
 from typing import Any, NoReturn
 
@@ -85,8 +84,7 @@ def absent(name: str) -> Callable[..., Mechanism] | None:
     def build(*args: Any, **params: Any) -> Mechanism:
         return AbsentMechanism(name, {**dict(zip(own, args, strict=False)), **params})
 
-    places = [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=None) for one in own]
-    build.__signature__ = Signature(places)  # type: ignore[attr-defined]
+    build.__signature__ = Signature([Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, default=None) for one in own])  # type: ignore[attr-defined]
     return build
 
 
@@ -100,8 +98,10 @@ class AbsentMechanism(Mechanism):
         vars(self).update(self._shapes[0].fields, name=name)
 
     def _of(self, game: Game) -> RulesShape:
-        played = (shape for shape in self._shapes if shape.game == game.name and shape.game_params == game.params)
-        return next(played, self._shapes[0])
+        return next(
+            (shape for shape in self._shapes if shape.game == game.name and shape.game_params == game.params),
+            self._shapes[0],
+        )
 
     def fit(self, game: Game) -> None:
         """Refuse no game: the matches were already played."""
@@ -119,17 +119,14 @@ class AbsentMechanism(Mechanism):
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
         """Return the members that the society had."""
-        populations = (shape.population for shape in self._shapes if shape.types == list(names))
-        return next(populations, None) or super().population(names, seats)
+        return next(
+            (shape.population for shape in self._shapes if shape.types == list(names)), None
+        ) or super().population(names, seats)
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:
         """Return the placeholder of a preparation, by its name."""
         name = self._of(game).prepared[seat]
-        if name is None:
-            return None
-        rules = copy(self)
-        rules.name, rules.one_shot = name, True  # type: ignore[misc]
-        return rules
+        return None if name is None else self.with_values(name=name, one_shot=True)
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:  # noqa: ARG002
         """Return these rules: the preparations were already played."""

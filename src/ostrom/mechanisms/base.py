@@ -17,7 +17,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.moved import FormerNames
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.missing import Missing
-from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+from ostrom.mechanisms.protocol import Decision, Play, Round, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,16 @@ class Mechanism(FormerNames, ABC, former=FORMER):
 
     def allowing(self, missing: Missing) -> Mechanism:
         """Return these rules with a rule for missed decisions; refused if that has no meaning."""
-        if not self.may_miss:
-            raise GameError(
-                f"mechanism {self.name}: has no rule for missed decisions, so nobody's time to decide can be limited"
-            )
+        if self.may_miss:
+            return self.with_values(missing=missing)
+        raise GameError(
+            f"mechanism {self.name}: has no rule for missed decisions, so nobody's time to decide can be limited"
+        )
+
+    def with_values(self, **values: Any) -> Self:
+        """Return a copy of these rules with other values of these attributes."""
         changed = copy(self)
-        changed.missing = missing
+        vars(changed).update(values)
         return changed
 
     earlier: Sequence[tuple[int, Answer]] = ()
@@ -93,11 +97,24 @@ class Mechanism(FormerNames, ABC, former=FORMER):
 
     def fit(self, game: Game) -> None:
         """Refuse a game that does not work with these rules, before play."""
-        if not (game.has_table or self.any_game):
-            raise GameError(
-                f"mechanism {self.name}: needs a table of payoffs, and those of game {game.name} follow from a rule"
-            )
+        self.require(
+            game.has_table or self.any_game,
+            f"needs a table of payoffs, and those of game {game.name} follow from a rule",
+        )
         self.check(game)
+
+    def require(self, fits: bool, problem: str) -> None:
+        """Raise a GameError that names this mechanism and the problem, unless the game fits."""
+        if not fits:
+            raise GameError(f"mechanism {self.name}: {problem}")
+
+    def require_equal_actions(self, game: Game) -> None:
+        """Refuse a game whose seats have different numbers of actions: one action stands for those of all seats."""
+        counts = [str(len(names)) for names in game.actions]
+        self.require(
+            len(set(counts)) == 1,
+            f"all seats need the same number of actions, game {game.name} has {', '.join(counts)}",
+        )
 
     def check(self, game: Game) -> None:
         """Refuse a game that does not work with these rules (GameError), before play."""
@@ -130,10 +147,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
 
     def with_rounds(self, rounds: int) -> Self:
         """Return these rules with exactly this many rounds, if they have rounds; the prompts stay the same."""
-        changed = copy(self)
-        if "rounds" in vars(changed):
-            changed.rounds = rounds  # type: ignore[attr-defined]
-        return changed
+        return self.with_values(**({"rounds": rounds} if "rounds" in vars(self) else {}))
 
     def shortened(self) -> Mechanism:
         """Return shorter rules with the same kinds of questions: societies take long to rehearse."""
@@ -154,9 +168,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         """Return the weight of each of ``rounds`` rounds of a meeting: the score of a player is the weighted sum of its
         payoffs. By default all weigh the same, or as ``discount`` says."""
         discount = getattr(self, "discount", None)
-        if discount is None or discount == 1:
-            return (1.0 / rounds,) * rounds
-        return round_weights(rounds, discount)
+        return (1.0 / rounds,) * rounds if discount is None or discount == 1 else round_weights(rounds, discount)
 
     may_talk: ClassVar[bool] = True
     """Whether players can talk under these rules (``talk: {...}``)."""
@@ -167,9 +179,7 @@ class Mechanism(FormerNames, ABC, former=FORMER):
         By default it is the same, without the facts that a game by a rule tells only the seat whose turn it is. Rules
         with facts for one seat alone override this.
         """
-        facts = view.facts
-        if not view.game.has_table:
-            facts = {key: facts[key] for key in getattr(self, "told", {})}
+        facts = view.facts if view.game.has_table else {key: view.facts[key] for key in getattr(self, "told", {})}
         return replace(view, seat=seat, facts=facts)
 
     def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
@@ -179,6 +189,18 @@ class Mechanism(FormerNames, ABC, former=FORMER):
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """Return the most rounds in any view of a match, for forecasts of prompt length."""
         return 0
+
+    def induced_game(self, game: Game) -> Game | None:  # noqa: ARG002
+        """Return the one-shot game that rational players face under these rules; None if unknown."""
+        return None
+
+    def realised_profile(self, game: Game, profile: tuple[int, ...]) -> tuple[int, ...]:  # noqa: ARG002
+        """Return the actions of the game for a profile of the induced game; by default they are the same."""
+        return profile
+
+    def as_sham(self) -> Mechanism | None:
+        """Return these rules with the same words and steps but without consequences; None if meaningless."""
+        return None
 
 
 def seat_key(seat: int) -> str:
@@ -223,12 +245,11 @@ def profile_of(game: Game, answers: Sequence[Answer]) -> tuple[int, ...]:
     followed: Any = game.named
     for answer in answers:
         followed = followed[answer.value]
-    profile: tuple[int, ...] = followed
-    return profile
+    return followed  # type: ignore[no-any-return]
 
 
-def odds_of(game: Game, answers: Sequence[Answer]) -> list[list[float]] | None:
-    """Return each seat's odds over its actions; None if one is unknown.
+def expected_payoffs(game: Game, answers: Sequence[Answer]) -> tuple[float, ...] | None:
+    """Return the exact expected payoffs; None if a seat's odds over its actions are unknown.
 
     A pure answer without stated odds counts as certain only if its reading is a deterministic script's.
     """
@@ -240,13 +261,7 @@ def odds_of(game: Game, answers: Sequence[Answer]) -> list[list[float]] | None:
             odds.append([float(name == answer.value) for name in game.actions[seat]])
         else:
             return None
-    return odds
-
-
-def expected_payoffs(game: Game, answers: Sequence[Answer]) -> tuple[float, ...] | None:
-    """Return the exact expected payoffs, if all odds are known."""
-    odds = odds_of(game, answers)
-    return None if odds is None else game.expected(odds)
+    return game.expected(odds)
 
 
 @lru_cache(maxsize=256)
@@ -275,9 +290,16 @@ def match_score(payoffs: Sequence[float], discount: float | None = None) -> floa
     >>> match_score([2.0, 4.0], 0.5)
     3.0
     """
-    if discount is None or discount == 1:
-        return fsum(payoffs) / len(payoffs)
-    return fsum(map(mul, payoffs, round_weights(len(payoffs), discount)))
+    return (
+        fsum(payoffs) / len(payoffs)
+        if discount is None or discount == 1
+        else fsum(map(mul, payoffs, round_weights(len(payoffs), discount)))
+    )
+
+
+def scores_by_seat(game: Game, rounds: Sequence[Round], discount: float | None = None) -> tuple[float, ...]:
+    """Return the score of each seat in a match of these rounds."""
+    return tuple(match_score([r.payoffs[seat] for r in rounds], discount) for seat in range(game.seats))
 
 
 AskSteps: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
@@ -291,52 +313,50 @@ def drive(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
         try:
             due = play.send(answers)
         except StopIteration as stop:
-            outcome: Outcome = stop.value
-            return outcome
+            return stop.value  # type: ignore[no-any-return]
+
+
+def _of_rules(name: str) -> Any:
+    """Return a method that calls the method of this name of the inner rules."""
+    return lambda self, *args: getattr(self.rules, name)(*args)
+
+
+def _around_rules(name: str) -> Any:
+    """Return a method that puts the wrapper around what the inner rules return."""
+    return lambda self, *args: self.around(getattr(self.rules, name)(*args))
 
 
 class DelegatingMechanism(Mechanism):
     """A mechanism whose rounds are those of its inner ``rules``."""
 
     rules: Mechanism
+    most_rounds, survival = _of_rules("most_rounds"), _of_rules("survival")
+    longest_history, weights = _of_rules("longest_history"), _of_rules("weights")
 
     def with_rounds(self, rounds: int) -> Self:
         """Return this mechanism over rules with this many rounds."""
-        changed = copy(self)
-        changed.rules = self.rules.with_rounds(rounds)
-        return changed
+        return self.with_values(rules=self.rules.with_rounds(rounds))
 
-    def most_rounds(self, game: Game) -> int:
-        """Return the most rounds of the inner rules."""
-        return self.rules.most_rounds(game)
 
-    def survival(self, number: int) -> float:
-        """Return the chance that a round takes place under the inner rules."""
-        return self.rules.survival(number)
-
-    def longest_history(self, game: Game) -> int:
-        """Return the most rounds in any view under the inner rules."""
-        return self.rules.longest_history(game)
-
-    def weights(self, rounds: int) -> Sequence[float]:
-        """Return the weights of rounds under the inner rules."""
-        return self.rules.weights(rounds)
+_COPIED = ("name", "one_shot", "society", "may_miss", "any_game", "may_talk", "observers", "spreads", "missing")
 
 
 class WrappedMechanism(DelegatingMechanism):
     """A mechanism that delegates everything to its inner ``rules`` except what a subclass adds.
 
     Attributes that only the rules have (``rounds``, ``noise``, ``window``) are read through the wrapper: tables and
-    charts need them.
+    charts need them. A preparation is that of the rules, unwrapped: a player prepares alone.
     """
+
+    check, population, preparation = _of_rules("check"), _of_rules("population"), _of_rules("preparation")
+    observer_view, induced_game = _of_rules("observer_view"), _of_rules("induced_game")
+    realised_profile = _of_rules("realised_profile")
+    allowing, for_players = _around_rules("allowing"), _around_rules("for_players")
+    with_preparations, shortened = _around_rules("with_preparations"), _around_rules("shortened")
 
     def __init__(self, rules: Mechanism) -> None:
         self.rules = rules
-        self.name, self.one_shot = rules.name, rules.one_shot  # type: ignore[misc]
-        self.society, self.may_miss = rules.society, rules.may_miss  # type: ignore[misc]
-        self.any_game, self.may_talk = rules.any_game, rules.may_talk  # type: ignore[misc]
-        self.observers, self.spreads = rules.observers, rules.spreads
-        self.missing = rules.missing
+        vars(self).update({name: getattr(rules, name) for name in _COPIED})
 
     def __getattr__(self, name: str) -> Any:
         if name == "rules" or name.startswith("__"):  # not set yet while a copy is made
@@ -345,48 +365,17 @@ class WrappedMechanism(DelegatingMechanism):
 
     def around(self, rules: Mechanism) -> Self:
         """A copy of this wrapper around other rules."""
-        changed = copy(self)
-        changed.rules, changed.missing = rules, rules.missing
-        return changed
+        return self.with_values(rules=rules, missing=rules.missing)
 
-    def allowing(self, missing: Missing) -> Mechanism:
-        """This wrapper around rules that have a rule for missed decisions."""
-        return self.around(self.rules.allowing(missing))
-
-    def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
-        """Return the types of the players of the wrapped rules' society."""
-        return self.rules.population(names, seats)
-
-    def for_players(self, players: int) -> Mechanism:
-        """This wrapper around rules for so many players."""
-        return self.around(self.rules.for_players(players))
-
-    def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
-        """This wrapper around rules that have the players' preparations."""
-        return self.around(self.rules.with_preparations(outcomes))
-
-    def check(self, game: Game) -> None:
-        """Refuse a game that the wrapped rules refuse."""
-        self.rules.check(game)
-
-    def preparation(self, game: Game, seat: int) -> Mechanism | None:
-        """Return the preparation of the wrapped rules, unwrapped: a player prepares alone."""
-        return self.rules.preparation(game, seat)
-
-    def observer_view(self, view: View, seat: int) -> View:
-        """Return the view of a seat that has no decision now, as the wrapped rules define it."""
-        return self.rules.observer_view(view, seat)
-
-    def shortened(self) -> Mechanism:
-        """Return this wrapper around shortened rules."""
-        return self.around(self.rules.shortened())
+    def as_sham(self) -> Self | None:
+        """Return this wrapper around the sham of the rules; None if they have none."""
+        sham = self.rules.as_sham()
+        return None if sham is None else self.around(sham)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """Return a player's decisions under the wrapped rules; 0 for an observer whom this wrapper adds."""
         added = self.observers - self.rules.observers
-        if player >= players - added:
-            return 0
-        return self.rules.decisions_of(game, player, players - added)
+        return 0 if player >= players - added else self.rules.decisions_of(game, player, players - added)
 
     def most_decisions(self, game: Game) -> int:
         """Return the sum of the decisions of all players."""

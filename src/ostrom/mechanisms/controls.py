@@ -8,55 +8,18 @@
 * ``sham``: the words and the steps of the mechanism without its power, which the players are told.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.base import Mechanism, WrappedMechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
-from ostrom.mechanisms.recognition import Recognised
+from ostrom.mechanisms.statements import Recognised
 
 CONTROLS = ("none", "length", "induced", "sham")
-
-
-@runtime_checkable
-class Induces(Protocol):
-    """A mechanism for which the one-shot game that rational players face is known."""
-
-    def induced_game(self, game: Game) -> Game | None:
-        """Return the one-shot game that rational players face under these rules; None if unknown."""
-
-
-@runtime_checkable
-class Translates(Protocol):
-    """A mechanism whose induced game has other actions than the game itself."""
-
-    def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
-        """Return the actions of the game for a profile of the induced game."""
-
-
-@runtime_checkable
-class HasSham(Protocol):
-    """A mechanism that can be played as a sham: with its words and steps, without its consequences."""
-
-    def as_sham(self) -> Mechanism | None:
-        """Return these rules with the same words and steps but without consequences; None if meaningless."""
-
-
-def induced_game(rules: Mechanism, game: Game) -> Game | None:
-    """Return the one-shot game that rational players face; None if unknown."""
-    return rules.induced_game(game) if isinstance(rules, Induces) else None
-
-
-def sham_of(rules: Mechanism) -> Mechanism | None:
-    """Return the sham of rules, wrappers included; None if there is none."""
-    if isinstance(rules, WrappedMechanism):
-        inside = sham_of(rules.rules)
-        return None if inside is None else rules.around(inside)
-    return rules.as_sham() if isinstance(rules, HasSham) else None
 
 
 def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None = None) -> Mechanism:
@@ -72,10 +35,12 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
             "is no control of a mechanism", file=file, key=f"{key}.control", actual=control, allowed=CONTROLS
         )
     if control != "sham":
-        if isinstance(rules, Recognised):
-            return Recognised(OneShotControl(rules.rules, control))
-        return OneShotControl(rules, control)
-    sham = sham_of(rules)
+        return (
+            Recognised(OneShotControl(rules.rules, control))
+            if isinstance(rules, Recognised)
+            else OneShotControl(rules, control)
+        )
+    sham = rules.as_sham()
     if sham is None:
         raise StudyError(
             f"mechanism {rules.name} cannot be played without its power",
@@ -96,10 +61,8 @@ class OneShotControl(Mechanism):
     def check(self, game: Game) -> None:
         """Refuse games that the mechanism refuses, or without an induced game if that is requested."""
         self.rules.check(game)
-        if self.control == "induced":
-            self._played(game)
-        elif self.control == "length":
-            self._rules_facts(game)
+        self._played(game)
+        self._rules_facts(game)
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask every seat once."""
@@ -108,7 +71,7 @@ class OneShotControl(Mechanism):
         answers = yield [act(View(played, seat, self.name, facts=facts)) for seat in range(game.seats)]
         profile = profile_of(played, answers)
         payoffs, expected = played.payoff(profile), expected_payoffs(played, answers)
-        if self.control == "induced" and isinstance(self.rules, Translates):
+        if self.control == "induced":
             profile = self.rules.realised_profile(game, profile)
         return Outcome([Round(1, profile, payoffs, expected=expected)], payoffs)
 
@@ -119,7 +82,7 @@ class OneShotControl(Mechanism):
     def _played(self, game: Game) -> Game:
         if self.control != "induced":
             return game
-        induced = induced_game(self.rules, game)
+        induced = self.rules.induced_game(game)
         if induced is None:
             raise GameError(
                 f"mechanism {self.rules.name}: what rational players face under it is not known, so there is no "
@@ -131,6 +94,5 @@ class OneShotControl(Mechanism):
         """Return the facts for a text of equal length: the replaced rules and their facts."""
         if self.control != "length":
             return {}
-        asking = self.rules.preparation(game, 0) or self.rules
-        first = next(asking.play(game, Streams(0, 0)))[0].view
+        first = next((self.rules.preparation(game, 0) or self.rules).play(game, Streams(0, 0)))[0].view
         return {"as_long_as": {"mechanism": first.mechanism, "facts": dict(first.facts)}}

@@ -3,7 +3,8 @@
 Made for games that a mechanism induces; gains up to a tolerance count as none (Tewolde et al. 2026: 1e-9).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 from ostrom.games.game import Game
@@ -38,11 +39,8 @@ def is_weakly_dominant(game: Game, seat: int, action: int, tolerance: float = TO
     import numpy as np
 
     paid = np.moveaxis(game.payoffs[..., seat], seat, 0).reshape(len(game.actions[seat]), -1)
-    for other in range(len(paid)):
-        gain = paid[action] - paid[other]
-        if other != action and (float(gain.min()) < -tolerance or float(gain.max()) <= tolerance):
-            return False
-    return True
+    gains = [paid[action] - row for other, row in enumerate(paid) if other != action]
+    return all(float(gain.min()) >= -tolerance and float(gain.max()) > tolerance for gain in gains)
 
 
 def lasting_game(game: Game, continuation: float | None) -> Game | None:
@@ -58,19 +56,26 @@ def lasting_game(game: Game, continuation: float | None) -> Game | None:
     >>> made.payoff((0, 0)), made.payoff((1, 0))
     ((2.0, 2.0), (1.4, 0.8))
     """
-    import numpy as np
-
     good = tuple(action for action in game.cooperative if action is not None)
     bad = tuple(action for action in game.defective if action is not None)
     if len(good) < game.seats or len(bad) < game.seats or continuation is None:
         return None
-    paid = np.empty_like(game.payoffs)
-    for profile in game.profiles():
+
+    def paid(profile: tuple[int, ...]) -> Sequence[float]:
         if profile == good:
-            paid[profile] = game.payoff(good)
-            continue
+            return game.payoff(good)
         both = zip(game.payoff(profile), game.payoff(bad), strict=True)
-        paid[profile] = [round((1 - continuation) * once + continuation * then, 10) for once, then in both]
-    return TensorGame(
-        f"{game.name}_lasting", table_of(game).actions, paid, game.cooperative, game.defective, game.roles, game.title
-    )
+        return [round((1 - continuation) * once + continuation * then, 10) for once, then in both]
+
+    return game_with(game, "lasting", paid)
+
+
+def game_with(game: Game, name: str, paid: Callable[[tuple[int, ...]], Any], added: tuple[str, ...] = ()) -> TensorGame:
+    """Return the game with these payoffs by profile and, for every seat, added actions; the name is appended."""
+    import numpy as np
+
+    actions = tuple((*names, *added) for names in table_of(game).actions)
+    payoffs = np.empty((*map(len, actions), game.seats))
+    for profile in product(*(range(len(names)) for names in actions)):
+        payoffs[profile] = paid(profile)
+    return TensorGame(f"{game.name}_{name}", actions, payoffs, game.cooperative, game.defective, game.roles, game.title)

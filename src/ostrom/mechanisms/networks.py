@@ -148,8 +148,10 @@ class Communities:
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
         """Return the links; members are numbered community by community."""
-        bounds = [members * place // self.count for place in range(self.count + 1)]
-        groups = [range(start, end) for start, end in pairwise(bounds)]
+        groups = [
+            range(start, end)
+            for start, end in pairwise([members * place // self.count for place in range(self.count + 1)])
+        ]
         inside = [lattice(group, self.degree) for group in groups]
         neighbours = linked(members, [pair for pairs in inside for pair in pairs])
         for pairs in inside:

@@ -6,6 +6,7 @@ in the same order. It is pure: no I/O, no clock, no randomness but the streams i
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeAlias, overload
 
@@ -14,10 +15,6 @@ from ostrom.games.game import Game
 from ostrom.ground.values import value
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-def _nothing() -> Mapping[str, Any]:
-    return NOTHING
 
 
 @value
@@ -34,7 +31,7 @@ class Round:
     players: tuple[int, ...] = ()
     expected: tuple[float, ...] | None = None
     """Exact expected payoffs, if all odds are known."""
-    facts: Mapping[str, Any] = field(default_factory=_nothing)
+    facts: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     missed: tuple[int, ...] = ()
     """The seats that did not answer in time."""
     what: tuple[str, ...] = ()
@@ -93,8 +90,7 @@ class History(Sequence[Round]):
         return rounds if len(rounds) == self._length else rounds[: self._length]
 
     def __iter__(self) -> Iterator[Round]:
-        for i in range(self._length):
-            yield self._rounds[i]
+        return islice(self._rounds, self._length)
 
 
 EMPTY = History([])
@@ -109,7 +105,7 @@ class View:
     mechanism: str
     round: int = 1
     history: History = EMPTY
-    facts: Mapping[str, Any] = field(default_factory=_nothing)
+    facts: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     """Facts for this seat (horizon, continuation, contract in force, ...), as plain data."""
     names: tuple[str, ...] = ()
     """Pseudonyms of the seats, if players have any; otherwise seats are numbered."""
@@ -137,7 +133,7 @@ class Outcome:
 
     rounds: Sequence[Round]
     scores: tuple[float, ...]
-    facts: Mapping[str, Any] = field(default_factory=_nothing)
+    facts: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
     @property
     def played(self) -> list[Round]:
@@ -146,3 +142,4 @@ class Outcome:
 
 
 Play: TypeAlias = Generator[list[Decision], Sequence[Answer], Outcome]
+RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], Round]

@@ -13,9 +13,8 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act, choice_of, expected_payoffs, profile_of
 from ostrom.mechanisms.missing import Missing, missed_by, void_round
-from ostrom.mechanisms.protocol import NOTHING, Decision, History, Round, View
+from ostrom.mechanisms.protocol import NOTHING, Decision, History, Round, RoundPlay, View
 
-RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], Round]
 Shows: TypeAlias = Callable[[int], History]
 """A function from a seat to the history it is shown, if that is not the real one."""
 _new = object.__new__
@@ -24,9 +23,11 @@ _new = object.__new__
 @lru_cache(maxsize=1024)
 def form_of(options: Options) -> Form:
     """Return the answer form of these options, cached, because it is needed in every turn."""
-    if isinstance(options, Amounts):
-        return Number(options.low, options.high, options.step, options.few)
-    return Choice(options)
+    return (
+        Number(options.low, options.high, options.step, options.few)
+        if isinstance(options, Amounts)
+        else Choice(options)
+    )
 
 
 class Rounds:
@@ -121,8 +122,13 @@ class Rounds:
                 if chance(number, seat, "tremble") < noise:
                     played[seat] = self._slip(number, seat, place, len(game.actions[seat]))
             profile = tuple(played)
-        expected = expected_payoffs(game, answers) if self.exact else None
-        return Round(number, profile, game.payoff(profile), expected=expected, missed=late)
+        return Round(
+            number,
+            profile,
+            game.payoff(profile),
+            expected=expected_payoffs(game, answers) if self.exact else None,
+            missed=late,
+        )
 
     def _by_stages(self, number: int, history: History, shows: Shows | None) -> RoundPlay:
         """Play the steps of a game that determines itself who decides when."""
@@ -140,8 +146,7 @@ class Rounds:
             if any(default not in turn.options for turn in missed):
                 self._hidden.append({})
                 self.end = None
-                facts = {"state": dict(state)} if state else {}
-                return void_round(game, number, tuple(sorted(late)), facts=facts)
+                return void_round(game, number, tuple(sorted(late)), facts={"state": dict(state)} if state else {})
             done = [
                 self._done(number, turn, default if answer.reading == "missed" else answer.value, moves)
                 for turn, answer in zip(due, answers, strict=True)
@@ -160,8 +165,12 @@ class Rounds:
     ) -> Decision:
         seat = turn.seat
         facts = {**self.told, **turn.facts, "stage": turn.stage, "moves": moves}
-        past = history if shows is None else shows(seat)
-        return Decision(seat, "act", View(self.game, seat, self.mechanism, number, past, facts), form_of(turn.options))
+        return Decision(
+            seat,
+            "act",
+            View(self.game, seat, self.mechanism, number, history if shows is None else shows(seat), facts),
+            form_of(turn.options),
+        )
 
     def _done(self, number: int, turn: Due, answer: Any, moves: Sequence[Mapping[str, Any]]) -> Value:
         """Return the move at a turn: the answer as the game reads it, or a random slip."""
@@ -193,8 +202,7 @@ def play_round(
 ) -> Generator[list[Decision], Sequence[Answer], tuple[Round, End | None]]:
     """Play one round; return it and its end (None if void). Mechanisms of other packages use it since 0.1."""
     rounds = Rounds(game, mechanism, streams, told, missing=missing)
-    played = yield from rounds.play(number, history, None)
-    return played, rounds.end
+    return (yield from rounds.play(number, history, None)), rounds.end
 
 
 def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:
@@ -206,8 +214,7 @@ def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:
 def now_of(view: View, chance: Callable[[int, str], float]) -> Now:
     """Return the start of a view's round as its seat knows it; ``chance`` replaces what it does not know."""
     facts = {(view.seat, name): value for name, value in view.facts.items() if isinstance(value, int | float | str)}
-    state = view.history[-1].facts.get("state", {}) if view.history else {}
-    return Now(view.round, state, chance, facts)
+    return Now(view.round, view.history[-1].facts.get("state", {}) if view.history else {}, chance, facts)
 
 
 def due_with(view: View) -> list[Due]:
@@ -283,15 +290,16 @@ def simultaneous_round(game: Game, number: int, values: Sequence[Any], missed: t
     try:
         stages.send(done)
     except StopIteration as stop:
-        moves = [_move(turn, value) for turn, value in zip(due, done, strict=True)]
-        return _round(game, number, moves, stop.value, missed)
+        return _round(
+            game, number, [_move(turn, value) for turn, value in zip(due, done, strict=True)], stop.value, missed
+        )
     raise GameError(f"game {game.name}: a round has more than one step")
 
 
 def unplayed_rounds(game: Game, last: int, count: int) -> list[Round]:
     """Return the rounds after the last one that an early end took away: no actions, no payoffs."""
-    nothing, what = (0.0,) * game.seats, ("not reached",) * game.seats
-    return [Round(last + n, (), nothing, what=what) for n in range(1, count + 1)]
+    seats = game.seats
+    return [Round(last + n, (), (0.0,) * seats, what=("not reached",) * seats) for n in range(1, count + 1)]
 
 
 def act_now(view: View, player: int) -> Decision:
@@ -300,8 +308,12 @@ def act_now(view: View, player: int) -> Decision:
     if game.has_table:
         return act(view, player)
     turn = next(turn for turn in steps_of(game)[0] if turn.seat == view.seat)
-    facts = {**view.facts, **turn.facts, "stage": turn.stage, "moves": []}
-    return Decision(player, "act", replace(view, facts=facts), form_of(turn.options))
+    return Decision(
+        player,
+        "act",
+        replace(view, facts={**view.facts, **turn.facts, "stage": turn.stage, "moves": []}),
+        form_of(turn.options),
+    )
 
 
 def drawn_history(game: Game, number: int, seat: int, streams: Streams) -> History:
@@ -325,9 +337,11 @@ def drawn_round(game: Game, number: int, whose: int, streams: Streams, players: 
 
 
 def _drawn(options: Options, integers: Callable[[int], Any]) -> Value:
-    if isinstance(options, Amounts):
-        return options.value(int(integers(options.levels)))
-    return options[int(integers(len(options)))]
+    return (
+        options.value(int(integers(options.levels)))
+        if isinstance(options, Amounts)
+        else options[int(integers(len(options)))]
+    )
 
 
 def _move(turn: Due, value: Value) -> dict[str, Any]:

@@ -44,12 +44,9 @@ def takeover(rule: str, strength: float, own: float, others: Sequence[float]) ->
         return []
     if rule == "pairwise":
         return [fermi(strength * (other - own)) / len(others) for other in others]
-    if rule == "imitation":
-        _, *weights = all_weights = fitness([own, *others], strength)
-    else:
-        weights = all_weights = fitness(others, strength)
-    total = fsum(all_weights)
-    return [weight / total for weight in weights]
+    weights = fitness([own, *others] if rule == "imitation" else others, strength)
+    total = fsum(weights)
+    return [weight / total for weight in weights[-len(others) :]]
 
 
 def fermi(gap: float) -> float:
@@ -102,14 +99,15 @@ def next_parents(
     import numpy as np
 
     count = len(payoffs)
-    if rule == "proportional":
-        above = np.maximum(np.asarray(payoffs, dtype=np.float64) - least, 0.0)
-        total = float(above.sum())
-        shares = above / total if total > 0 else np.full(count, 1 / count)
-        return [int(p) for p in rng.choice(count, size=count, p=shares)], [True] * count
-    if rule == "tournament":
-        drawn_by = rng.integers(count, size=(count, size))
-        return [int(max(row, key=lambda p: payoffs[p])) for row in drawn_by], [True] * count
+    match rule:
+        case "proportional":
+            above = np.maximum(np.asarray(payoffs, dtype=np.float64) - least, 0.0)
+            total = float(above.sum())
+            shares = above / total if total > 0 else np.full(count, 1 / count)
+            return [int(p) for p in rng.choice(count, size=count, p=shares)], [True] * count
+        case "tournament":
+            drawn = rng.integers(count, size=(count, size))
+            return [int(max(row, key=lambda p: payoffs[p])) for row in drawn], [True] * count
     parents, newborn = list(range(count)), [False] * count
     if rule == "imitation":
         for member in range(count):
@@ -148,8 +146,11 @@ class Imitation:
     @classmethod
     def from_options(cls, given: Mapping[str, Any] | str | None) -> Self | None:
         """Read the options from a study: the name of a rule, or a mapping; None gives None."""
-        stated = given if isinstance(given, str) else given or {}
-        return None if given is None else options_of(cls, stated, "imitation", first="rule")
+        return (
+            None
+            if given is None
+            else options_of(cls, given if isinstance(given, str) else given or {}, "imitation", first="rule")
+        )
 
     def step(self, life: SocietyState, number: int) -> None:
         """Draw members after a round, each of which may adopt another member's strategy."""
@@ -164,8 +165,9 @@ class Imitation:
             if self.mutation and other < self.mutation:
                 source: int | None = int(u * life.count)
             else:
-                paid = [life.paid(p, last) for p in around]
-                place = draw_index(takeover(self.rule, self.strength, life.paid(player, last), paid), u)
+                place = draw_index(
+                    takeover(self.rule, self.strength, life.paid(player, last), [life.paid(p, last) for p in around]), u
+                )
                 # The rounding remainder goes to the last neighbour if somebody must take the place.
                 if place is None and around and self.rule == "death-birth":
                     place = len(around) - 1

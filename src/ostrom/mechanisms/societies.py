@@ -9,7 +9,6 @@ With rewiring, members of a society cut links and propose new ones. One member c
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -161,17 +160,16 @@ class SocietyRules(Mechanism):
         self.state, self.state_as, self.own = times_of(state), state_as, own
         self.rounds, self.window, self.depth, self.discount = rounds, window, depth, discount
         self.players: int | None = None
-        self.told: dict[str, Any] = {"window": window, "depth": depth}
-        if told_continuation is not None:
-            self.told["continuation"] = float(told_continuation)
-        if own == "memory":
-            self.told |= {"own": own, "repeated": True}
+        self.told: dict[str, Any] = {
+            "window": window,
+            "depth": depth,
+            **({} if told_continuation is None else {"continuation": float(told_continuation)}),
+            **({"own": own, "repeated": True} if own == "memory" else {}),
+        }
 
     def for_players(self, players: int) -> Self:
         """Return these rules for ``players`` players."""
-        grown = copy(self)
-        grown.players = players
-        return grown
+        return self.with_values(players=players)
 
     between_every: int = 1
     """The number of rounds from one question between rounds to the next."""
@@ -219,8 +217,9 @@ class SocietyRules(Mechanism):
             players = sorted(table_of)
             answer_of: dict[int, Answer] = {}
             if players:
-                answers = yield [self.question(life, p, table_of[p], number) for p in players]
-                answer_of = dict(zip(players, answers, strict=True))
+                answer_of = dict(
+                    zip(players, (yield [self.question(life, p, table_of[p], number) for p in players]), strict=True)
+                )
             played: dict[int, Round] = {}
             for round_ in self.settle(life, tables, answer_of, number, missing):
                 life.rounds.append(round_)
@@ -231,8 +230,10 @@ class SocietyRules(Mechanism):
                 for player in range(life.count)
                 if player not in played
             ]
-            self._remember(life, played)
-            late = [p for p in players if answer_of[p].reading == "missed"] if missing is not None else []
+            if self.own == "memory":
+                for player, round_ in played.items():
+                    life.own[player].append(self.seen(life, player, round_))
+            late = [p for p in players if answer_of[p].reading == "missed"]
             if missing is not None and (ended := missing.ending_facts(times, late)):
                 break
             if number < self.rounds:
@@ -255,8 +256,15 @@ class SocietyRules(Mechanism):
         game, who = life.game, []
         for player in range(life.count):
             seat, other = self.seat(game, player), "your neighbour" if life.links else "the other player"
-            names = ("You", other) if seat == 0 else (other, "You")
-            view = View(game, seat, self.name, number, life.history(player), self.told, names)
+            view = View(
+                game,
+                seat,
+                self.name,
+                number,
+                life.history(player),
+                self.told,
+                ("You", other) if seat == 0 else (other, "You"),
+            )
             who.append((player, view, life.agent(player)))
         return statements(who, self.state_as, when)
 
@@ -282,21 +290,22 @@ class SocietyRules(Mechanism):
                 profile = profile_of(game, at_table)
                 rounds.append(Round(number, profile, game.payoff(profile), table, missed=late))
             else:
-                played = simultaneous_round(game, number, [answer.value for answer in at_table], late)
-                rounds.append(replace(played, players=table))
+                rounds.append(
+                    replace(
+                        simultaneous_round(game, number, [answer.value for answer in at_table], late), players=table
+                    )
+                )
         return rounds
 
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
         """Return a round as a member remembers it, with its co-players' names."""
-        names = [display_name(who, life.names, player) for who in played.players]
         return Round(
-            played.number, played.actions, played.payoffs, facts={**played.facts, "names": names}, missed=played.missed
+            played.number,
+            played.actions,
+            played.payoffs,
+            facts={**played.facts, "names": [display_name(who, life.names, player) for who in played.players]},
+            missed=played.missed,
         )
-
-    def _remember(self, life: SocietyState, played: ByPlayer) -> None:
-        if self.own == "memory":
-            for player, round_ in played.items():
-                life.own[player].append(self.seen(life, player, round_))
 
     def most_decisions(self, game: Game) -> int:
         """Everybody decides in every round, and states its strategy as often as it is asked to."""
@@ -384,15 +393,13 @@ class Rewiring:
             life.links[one].add(other)
             life.links[other].add(one)
         for kind, pairs in (("cut", cut), ("made", new_links)):
-            unique = sorted({(one, other) for one, other in pairs})
-            life.facts["changes"] += [[number, kind, one, other] for one, other in unique]
+            life.facts["changes"] += [[number, kind, *pair] for pair in sorted(set(map(tuple, pairs)))]
 
     def _question(
         self, kind: str, life: SocietyState, player: int, number: int, name: str, told: Mapping[str, Any],
         near: list[int], far: list[int],
     ) -> Decision:  # fmt: skip
-        window = int(told["window"])
-        oldest = max(0, len(life.past) - window)
+        oldest = max(0, len(life.past) - int(told["window"]))
         people = [
             {
                 "name": display_name(who, life.names, player),
@@ -401,17 +408,35 @@ class Rewiring:
             }
             for who in (*near, *far)
         ]
-        facts = {**told, "people": people, "neighbours": len(life.links[player])}
-        view = View(life.game, 0, name, number, life.history(player), facts, life.unnamed)
-        form = links_form(near, far, life.names) if kind == "link" else accept_form(far, life.names)
-        return Decision(player, kind, view, form, life.agent(player))
+        view = View(
+            life.game,
+            0,
+            name,
+            number,
+            life.history(player),
+            {**told, "people": people, "neighbours": len(life.links[player])},
+            life.unnamed,
+        )
+        return Decision(
+            player,
+            kind,
+            view,
+            links_form(near, far, life.names) if kind == "link" else accept_form(far, life.names),
+            life.agent(player),
+        )
 
 
 def links_form(near: list[int], far: list[int], names: tuple[str, ...]) -> Record:
     """Return the form of link changes: whom to leave, and to whom to propose; nobody is allowed."""
-    choices = {"cut": near, "propose": far}
-    properties = {key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()}
-    return Record("links", closed_object(properties))
+    return Record(
+        "links",
+        closed_object(
+            {
+                key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]}
+                for key, who in {"cut": near, "propose": far}.items()
+            }
+        ),
+    )
 
 
 def accept_form(who: list[int], names: tuple[str, ...]) -> Record:

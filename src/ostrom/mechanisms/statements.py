@@ -1,4 +1,4 @@
-"""Statements of strategies: when players are asked for one, and the answer forms.
+"""Questions beside the decisions of a match: statements of strategies, predictions, and whether it was a test.
 
 A statement is in ``words`` (and then turned into a table by the same player), a ``memory_one`` table (how often in a
 hundred the first action is taken in the first round and after each combination of the last actions), or an
@@ -6,6 +6,10 @@ hundred the first action is taken in the first round and after each combination 
 and so the table that words are turned into, are about two seats with two actions.
 
 Predictions around any mechanism with seats: ``mechanism: {name: ..., predict: players}`` (Akata et al. 2025).
+
+``mechanism: {name: ..., recognise: true}`` asks after a match: was this a test, and how sure is the player? The last
+decision has been made then, so that the question cannot change one, and nothing speaks of it before. Its answer stays
+empty where none could be read: a policy would make up what nobody said.
 """
 
 from collections.abc import Generator, Sequence
@@ -20,7 +24,7 @@ from ostrom.ground.parameters import Ge, InWords, checked
 from ostrom.ground.streams import Streams
 from ostrom.ground.words import join_words
 from ostrom.mechanisms.base import AskSteps, Mechanism, WrappedMechanism, closed_object, drive, unpredicting
-from ostrom.mechanisms.protocol import Decision, History, Play, View
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
 from ostrom.mechanisms.rounds import form_of
 
 WHEN = ("before", "during", "after")
@@ -69,17 +73,24 @@ def place_key(own: int, other: int) -> str:
 
 def table_form() -> Record:
     """The answer form of a memory-one table: five percentages."""
-    keys = ["first", *(place_key(own, other) for own, other in PLACES)]
-    chance = {"type": "integer", "minimum": 0, "maximum": 100}
-    return Record("memory_one", closed_object(dict.fromkeys(keys, chance)))
+    return Record(
+        "memory_one",
+        closed_object(
+            {
+                key: {"type": "integer", "minimum": 0, "maximum": 100}
+                for key in ["first", *(place_key(own, other) for own, other in PLACES)]
+            }
+        ),
+    )
 
 
 def statement_form(how: str, game: Game, seat: int) -> Form:
     """The form in which a seat states its strategy."""
-    if how == "words":
-        return Text(words=MOST_WORDS)
-    if how == "memory_one":
-        return table_form()
+    match how:
+        case "words":
+            return Text(words=MOST_WORDS)
+        case "memory_one":
+            return table_form()
     names, state = list(game.actions[seat]), {"type": "integer", "minimum": 1, "maximum": STATES}
     parts: dict[str, Any] = {}
     for number in range(1, STATES + 1):
@@ -150,8 +161,7 @@ class Stated(WrappedMechanism):
         if "after" in self.state:
             rounds = outcome.played
             past = History(rounds, gaps=any(played.void for played in rounds))
-            after = [replace(view, round=len(rounds) + 1, history=past) for view in views]
-            yield from self._statements(after, "after")
+            yield from self._statements([replace(view, round=len(rounds) + 1, history=past) for view in views], "after")
         return outcome
 
     def _statements(self, views: Sequence[View], when: str) -> Generator[list[Decision], Sequence[Answer], None]:
@@ -166,8 +176,9 @@ class Stated(WrappedMechanism):
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """A player's decisions in the wrapped mechanism, plus its statements if it has a seat."""
-        stated = statement_count(self.state, self.state_as) if player < game.seats else 0
-        return super().decisions_of(game, player, players) + stated
+        return super().decisions_of(game, player, players) + (
+            statement_count(self.state, self.state_as) if player < game.seats else 0
+        )
 
 
 Predictors = Annotated[Literal["players", "observer"] | None, InWords("players, observer or null")]
@@ -196,14 +207,17 @@ class Predicted(WrappedMechanism):
     def check(self, game: Game) -> None:
         """Refuse a watched seat that the game does not have, and players who would have nobody to predict."""
         super().check(game)
-        if self.watched is not None and self.watched > game.seats:
-            raise GameError(f"watched seat {self.watched}: game {game.name} has {game.seats} seats")
-        if self.predict == "players" and game.seats < 2:
-            raise GameError(f"game {game.name} has one seat: there is nobody to predict")
-        if self.predict == "players" and not any(len(step) > 1 for step in steps_of(game)):
-            raise GameError(
-                f"predict: players is about those who decide at the same time, and in game {game.name} nobody does"
-            )
+        mutual = self.predict == "players"
+        for wrong, why in (
+            ((self.watched or 0) > game.seats, f"watched seat {self.watched}: game {game.name} has {game.seats} seats"),
+            (mutual and game.seats < 2, f"game {game.name} has one seat: there is nobody to predict"),
+            (
+                mutual and not any(len(step) > 1 for step in steps_of(game)),
+                f"predict: players is about those who decide at the same time, and in game {game.name} nobody does",
+            ),
+        ):
+            if wrong:
+                raise GameError(why)
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Play by the rules; predictions come before the actions that they are about."""
@@ -251,18 +265,74 @@ class Predicted(WrappedMechanism):
             facts["target_stage"] = target.view.facts["stage"]
         form = form_of(game.actions[seat]) if game.has_table else target.form
         seen = own.view
-        view = View(game, seen.seat, seen.mechanism, seen.round, seen.history, facts, seen.names)
-        return Decision(own.player if observer is None else observer, "predict", view, form, own.agent)
+        return Decision(
+            own.player if observer is None else observer,
+            "predict",
+            View(game, seen.seat, seen.mechanism, seen.round, seen.history, facts, seen.names),
+            form,
+            own.agent,
+        )
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """An upper bound of a player's decisions under the rules and its predictions; an observer only predicts."""
         total = super().decisions_of(game, player, players)
         if self.predict == "players":
             # Before an act at most all others are predicted; a game with a table has one act per round.
-            acts = self.most_rounds(game) if game.has_table else total
+            acts = self.rules.most_rounds(game) if game.has_table else total
             return total + (0 if player >= game.seats else acts * (game.seats - 1))
-        if player < players - 1:
-            return total
-        if self.watched is not None and game.has_table:
-            return self.most_rounds(game)
-        return self.most_rounds(game) * game.turns
+        return (
+            total
+            if player < players - 1
+            else self.rules.most_rounds(game) * (1 if self.watched is not None and game.has_table else game.turns)
+        )
+
+
+RECOGNISE = "recognise"
+FORM = Record(
+    "recognition",
+    closed_object(
+        {"test": {"type": "string", "enum": ["yes", "no"]}, "sure": {"type": "integer", "minimum": 0, "maximum": 100}}
+    ),
+)
+
+
+class Recognised(WrappedMechanism):
+    """The same rules; then every player with a seat is asked whether this was a test."""
+
+    def __init__(self, rules: Mechanism) -> None:
+        if not rules.may_talk:
+            raise ValueError("recognise is asked after the last decision of a match: generations go on")
+        super().__init__(rules)
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Play to the end, then ask all players at once, each with its last view."""
+        last, members = dict[int, Decision](), self.members(game)
+
+        def ask(due: list[Decision]) -> AskSteps:
+            last.update((one.player, one) for one in due if one.player < members)
+            return (yield due)
+
+        outcome = yield from drive(self.rules.play(game, streams), ask)
+        yield [
+            replace(one, kind=RECOGNISE, view=self._after(game, one.view, outcome), form=FORM)
+            for _, one in sorted(last.items())
+        ]
+        return outcome
+
+    def _after(self, game: Game, view: View, outcome: Outcome) -> View:
+        """Return what a player knows after the match, with the result of the last round.
+
+        A past that was not played (a sham), or is told in the actions of another game (induced), stays as it was.
+        """
+        view, rounds = unpredicting(view), outcome.played
+        sham = view.facts.get("sham") or rounds[: len(view.history)] != list(view.history)
+        if not (self.society or sham or view.game.actions != game.actions):
+            view = replace(
+                view, round=len(rounds) + 1, history=History(rounds, gaps=any(played.void for played in rounds))
+            )
+        # Set aside: it leaves no turn in a dialogue. Optional: an unreadable answer is dropped.
+        return replace(view, facts={**view.facts, "aside": True, "optional": True})
+
+    def decisions_of(self, game: Game, player: int, players: int) -> int:
+        """The decisions of the rules, and one more for everybody but observers."""
+        return super().decisions_of(game, player, players) + (player < self.members(game))

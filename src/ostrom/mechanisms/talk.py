@@ -43,8 +43,11 @@ class Channel:
             return tuple(range(game.seats))
         seats: set[int] = set()
         for member in [self.members] if isinstance(self.members, str) else self.members:
-            of_role = {seat for seat, role in enumerate(game.roles) if role == member}
-            own = {member - 1} if type(member) is int and 1 <= member <= game.seats else of_role
+            own = (
+                {member - 1}
+                if type(member) is int and 1 <= member <= game.seats
+                else {seat for seat, role in enumerate(game.roles) if role == member}
+            )
             if not own:
                 roles = ", ".join(dict.fromkeys(game.roles))
                 raise GameError(
@@ -71,8 +74,9 @@ def channels_of(value: Any) -> dict[str, Channel]:
     for name, channel in value.items():
         if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", name):
             raise ParameterError(f"talk.channels: a name has small letters, digits and _ (found {short_repr(name)})")
-        options = channel if isinstance(channel, Mapping) else {"members": channel}
-        channels[name] = options_of(Channel, options, f"talk.channels.{name}")
+        channels[name] = options_of(
+            Channel, channel if isinstance(channel, Mapping) else {"members": channel}, f"talk.channels.{name}"
+        )
     return channels
 
 
@@ -192,8 +196,7 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
                 if missed:
                     late.add(speaker.player)
                 elif speaker.receivers:
-                    choice = answer.value.get("to", next(iter(speaker.receivers)))
-                    message |= speaker.receivers[choice]
+                    message |= speaker.receivers[answer.value.get("to", next(iter(speaker.receivers)))]
                 spoken.append(message)
             messages = [*messages, *spoken]
     return messages, tuple(sorted(late))
@@ -253,19 +256,18 @@ class Talking(WrappedMechanism):
 
     def most_decisions(self, game: Game) -> int:
         """The decisions of the wrapped mechanism plus the messages."""
-        senders = sum(self._speaks(game, player) for player in range(self.members(game)))
-        return self.rules.most_decisions(game) + self.talks(game) * self.talk.turns * senders
+        return self.rules.most_decisions(game) + self.talks(game) * self.talk.turns * sum(
+            self._speaks(game, player) for player in range(self.members(game))
+        )
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """A player's decisions in the wrapped mechanism, plus its messages if it may send any."""
         speaks = player < players - self.observers and self._speaks(game, player)
-        own = self.talks(game) * self.talk.turns if speaks else 0
-        return super().decisions_of(game, player, players) + own
+        return super().decisions_of(game, player, players) + (self.talks(game) * self.talk.turns if speaks else 0)
 
     def _speaks(self, game: Game, player: int) -> bool:
         sender, channels = self.talk.sender(game), self.talk.open_channels(game)
-        heard = not channels or any(player in seats for seats, _ in channels.values())
-        return heard and sender in (None, player)
+        return (not channels or any(player in seats for seats, _ in channels.values())) and sender in (None, player)
 
 
 class _Floor:
@@ -295,9 +297,7 @@ class _Floor:
             return False
         number, before = max(decision.view.round for decision in due), self.round
         self.round = max(number, before)
-        if number <= before:
-            return False
-        return before == 0 if self.when == "start" else before > 0 or self.when == "before"
+        return number > before and (before == 0 if self.when == "start" else before > 0 or self.when == "before")
 
     def talk(self, due: Sequence[Decision]) -> Generator[list[Decision], Sequence[Answer], None]:
         """Ask for the messages of one talk before these decisions."""
@@ -311,9 +311,8 @@ class _Floor:
 
     def heard(self, player: int, view: View) -> View:
         """Return a view with the messages that its player has heard."""
-        if view.facts.get("alone") or (self.channels and not self._channels_of(player)):
-            return view
-        return self._with(player, view, self.said)
+        hears = not view.facts.get("alone") and (not self.channels or self._channels_of(player))
+        return self._with(player, view, self.said) if hears else view
 
     def _channels_of(self, player: int) -> dict[str, tuple[int, ...]]:
         """Return the channels that a player reads: its own; for an observer, those overseen."""
@@ -328,9 +327,7 @@ class _Floor:
         messages, open_to = [], self._channels_of(player)
         for message in said:
             own, to = message["from"] == player, message.get("to")
-            if to is not None and not own and to != player:
-                continue
-            if self.channels and not own and message.get("channel") not in open_to:
+            if not own and (to not in (None, player) or (self.channels and message.get("channel") not in open_to)):
                 continue
             entry = {"round": message["round"], "own": own, "from": self._name(message["from"])}
             if to is not None:
@@ -359,8 +356,10 @@ class _Floor:
             decision = by_player.get(player)
             view = self.rules.observer_view(first, player) if decision is None else decision.view
             others = [other for other in players if other != player] if self.rules_of_talk.private else []
-            receivers: dict[str, Message] = {self._key(other): {"to": other} for other in others}
-            receivers |= {name: {"channel": name} for name in self._channels_of(player)}
+            receivers: dict[str, Message] = {
+                **{self._key(other): {"to": other} for other in others},
+                **{name: {"channel": name} for name in self._channels_of(player)},
+            }
             if self.channels and not receivers:
                 continue
             speakers.append(

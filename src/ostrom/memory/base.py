@@ -32,9 +32,11 @@ class Note:
     def from_answer(cls, answer: Answer) -> Note:
         """Return the note in a journaled answer."""
         covers = int((answer.facts or {})["covers"])
-        if isinstance(answer.value, Mapping):
-            return cls("", covers, tuple(sorted(answer.value["rounds"])))
-        return cls(str(answer.value), covers)
+        return (
+            cls("", covers, tuple(sorted(answer.value["rounds"])))
+            if isinstance(answer.value, Mapping)
+            else cls(str(answer.value), covers)
+        )
 
 
 @value
@@ -133,6 +135,4 @@ class Memory(FormerNames, ABC, former={"lacks": "unsupported"}):
 
 def no_cooperation(game: Game) -> str | None:
     """Why a memory that needs a cooperative action cannot be used in this game; None if it can."""
-    if None in game.cooperative:
-        return f"game {game.name} does not define a cooperative action for every seat"
-    return None
+    return f"game {game.name} does not define a cooperative action for every seat" if None in game.cooperative else None

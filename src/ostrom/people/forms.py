@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.answers import Choice, Form, Invalid, Mixture, Number, Record, Text, range_text, read_number
-from ostrom.answers.schema import Misfit, fitted, relabelled, unlabelled
+from ostrom.answers.forms import Misfit, fitted, relabelled, unlabelled
 from ostrom.people.questions import Question, Questionnaire
 
 Sent = Mapping[str, str]

@@ -12,7 +12,7 @@ from ostrom.answers import Choice, Record
 from ostrom.games.amounts import IDLE
 from ostrom.mechanisms.base import seat_key
 from ostrom.mechanisms.protocol import Round
-from ostrom.mechanisms.recognition import RECOGNISE
+from ostrom.mechanisms.statements import RECOGNISE
 from ostrom.people.forms import fields_of, sheet_fields
 from ostrom.people.host import Host
 from ostrom.people.live_visit import LiveVisit, PendingQuestion

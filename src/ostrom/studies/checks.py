@@ -16,7 +16,7 @@ from ostrom.answers import Answer, Number
 from ostrom.engine.plan import Seated, Unit
 from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
-from ostrom.framing.own_words import games_in_story
+from ostrom.framing.rules import games_in_story
 from ostrom.games.amounts import Amounts
 from ostrom.games.describe import formula_of
 from ostrom.games.game import Game

@@ -1,7 +1,4 @@
-"""The prompt files of a plan: their hashes bind a run, and they are tried before play.
-
-To see what players will be asked, a match is rehearsed: scripts play it, nothing is called, nothing kept.
-"""
+"""The prompt files of a plan: their hashes bind a run; before play scripts rehearse a match, which tries them all."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,17 +19,22 @@ from ostrom.engine.plan import Plan, Unit
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
-from ostrom.framing.own_words import (
+from ostrom.framing.rules import (
+    FIRST,
     NEUTRAL,
     OBSERVER,
+    PAGE,
     answer_file,
     first_file,
     game_file,
     past_file,
+    question_file,
+    record_file,
+    rules_files,
     stage_file,
     story_file,
+    told_file,
 )
-from ostrom.framing.rules import FIRST, PAGE, question_file, record_file, rules_files, told_file
 from ostrom.games import is_game_file
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.mechanisms.base import Mechanism

@@ -17,8 +17,8 @@ import numpy as np
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Choice, Mixture, Number, read
+from ostrom.answers.forms import check_schema
 from ostrom.answers.random_answers import random_answer
-from ostrom.answers.schema import check_schema
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game

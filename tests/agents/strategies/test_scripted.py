@@ -19,8 +19,8 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.repetition import Repetition
-from ostrom.mechanisms.catalog.reputation import Reputation
 from ostrom.mechanisms.missing import void_round
+from ostrom.mechanisms.populations import Reputation
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Round, View
 from ostrom.memory import memories
 from ostrom.models.base import Model, Reply, Request

@@ -19,9 +19,9 @@ from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.fork import Moves, Walk, moves_of
 from ostrom.mechanisms.missing import void_round
 from ostrom.mechanisms.protocol import Decision, History, Round, View
-from ostrom.mechanisms.walk import Moves, Walk, moves_of
 from ostrom.studies.run import open_run
 from ostrom.testing.check_mechanism import drive
 from ostrom.testing.server import LoopbackServer

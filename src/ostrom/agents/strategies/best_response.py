@@ -25,8 +25,7 @@ from ostrom.games.game import Due, End, Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.catalog.contracting import contracted_game
-from ostrom.mechanisms.catalog.mediation import mediated_game
+from ostrom.mechanisms.designs import contracted_game, mediated_game
 from ostrom.mechanisms.protocol import View
 from ostrom.mechanisms.rounds import now_of
 

@@ -1,17 +1,24 @@
 """A study as an environment: any of its matches is played as an episode, with the engine of `ostrom run`.
 
+In an episode the caller's code answers the questions to the ``outside/NAME`` players. Questions come out in the order
+in which they arise, and each is answered with a text. Two questions may be open at the same time: players who move
+together are asked together. ``for`` takes them one by one, ``async for`` as they come.
+
 The engine runs on a thread of its own, so that an environment serves blocking and asynchronous code alike. Prompts,
 readers, retries, policies and random streams are those of the study; only calls to ``outside/NAME`` go to the episode.
 """
 
+from __future__ import annotations
+
 import asyncio
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
 from contextvars import ContextVar, copy_context
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, cast
@@ -21,6 +28,7 @@ from ostrom.agents.language import AgentFactory, LanguageAgent
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer, Invalid, constraint_of
 from ostrom.api import Study
+from ostrom.api import study as state
 from ostrom.engine.caller import Caller, prompt_of
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.local import Assignment, LocalExecutor, Session, UnitEnd
@@ -28,7 +36,6 @@ from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.runner import count_spent
-from ostrom.features.environments.episode import Episode, EpisodeClosed, OutsideQuestion, outside_players
 from ostrom.framing import Prompt
 from ostrom.ground import loop
 from ostrom.ground.errors import InvalidAnswers, ModelError, ModelGivenUp, OstromError, UsageError
@@ -39,6 +46,155 @@ from ostrom.models.providers.outside import PREFIX, OutsideModel
 from ostrom.studies.extensions import plan_class
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import check_commands, prepare_folder
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideQuestion:
+    """A question to one player, with the same messages that a model would get."""
+
+    match: int
+    player: int
+    """The number of the player in the match, from 1, as in the tables."""
+    agent: str
+    """The name of the player's type, as in the tables."""
+    policy: str
+    """The NAME in ``outside/NAME``."""
+    step: int
+    part: str
+    """The try and the sub-question within the decision: ``try0``, ``note.try1``, ..."""
+    messages: list[dict[str, str]]
+    form: Mapping[str, Any]
+    """The form of a valid answer: ``choices``, or a JSON ``schema``; empty for free text.
+
+    An answer may give reasons before the required form.
+    """
+    params: Mapping[str, Any]
+    """The sampling parameters of the study."""
+    reply: Future[Reply] = field(default_factory=Future, repr=False)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the question needs no answer any more: it has one, or its episode was closed."""
+        return self.reply.done()
+
+    def answer(self, reply: str | Reply) -> None:
+        """Set the answer: a text, or a ``Reply`` with more facts such as ``finish="length"`` for a truncated text."""
+        if not isinstance(reply, str | Reply):
+            raise UsageError(f"an answer is a text or a Reply, not {type(reply).__name__}")
+        if self.reply.done():
+            why = "its episode was closed" if self.reply.cancelled() else "was answered"
+            raise UsageError(f"match {self.match}, player {self.player}: this question: {why}")
+        try:
+            (reply if isinstance(reply, str) else reply.text).encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"match {self.match}, player {self.player}: an answer is Unicode text ({error})") from None
+        self.reply.set_result(Reply(reply) if isinstance(reply, str) else reply)
+
+
+class Episode:
+    """One match with outside players, iterated question by question; the match is over when the iteration ends."""
+
+    state: str | None = None
+    """The final state of the match: done, skipped or failed; None while it is played and after it was closed."""
+    reason: str | None = None
+    """Why the match was skipped or failed."""
+    scores: Mapping[int, float] | None = None
+    """The score of every player, by its number from 1, once the match is done."""
+
+    def __init__(self, unit: Unit, close: Callable[[Episode], None]) -> None:
+        self.match, self.seed, self.cell = unit.index, unit.seed, dict(unit.cell)
+        self.players = outside_players(unit)
+        """The NAME in ``outside/NAME`` of each outside player, by player number."""
+        self._close, self._lock = close, threading.Lock()
+        self._ready: deque[OutsideQuestion] = deque()
+        self._waiting: deque[Future[OutsideQuestion | None]] = deque()
+        self._over, self._left, self._error = False, False, None
+        self._last: OutsideQuestion | None = None
+
+    _error: Exception | None
+
+    @property
+    def rewards(self) -> dict[int, float]:
+        """Return the scores of the outside players by player number; observers have none."""
+        return {player: score for player, score in (self.scores or {}).items() if player in self.players}
+
+    def close(self) -> None:
+        """Stop playing the match; a match stored in a run can be resumed."""
+        self._left = True
+        self._close(self)
+
+    @property
+    def open(self) -> bool:
+        """Whether the match is still being played."""
+        return not (self._left or self._over)
+
+    def __iter__(self) -> Episode:
+        return self
+
+    def __next__(self) -> OutsideQuestion:
+        if self._last is not None and not self._last.answered:
+            raise UsageError(f"match {self.match}, player {self._last.player}: answer the question before the next")
+        self._last = self._next().result()
+        if self._last is None:
+            raise StopIteration
+        return self._last
+
+    def __aiter__(self) -> Episode:
+        return self
+
+    async def __anext__(self) -> OutsideQuestion:
+        question = await asyncio.wrap_future(self._next())
+        if question is None:
+            raise StopAsyncIteration
+        return question
+
+    def _next(self) -> Future[OutsideQuestion | None]:
+        future: Future[OutsideQuestion | None] = Future()
+        with self._lock:
+            self._waiting.append(future)
+            self._hand_out()
+        return future
+
+    def _hand_out(self) -> None:
+        """Give every waiting caller a question, the error or the end of the episode. The lock must be held."""
+        while self._waiting and (self._ready or self._over):
+            future = self._waiting.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            if self._ready:
+                future.set_result(self._ready.popleft())
+            elif self._error is not None:
+                future.set_exception(self._error)
+            else:
+                future.set_result(None)
+
+    # -- methods that the environment calls on its own thread --------------------------------------------
+
+    async def ask(self, question: OutsideQuestion) -> Reply:
+        """Hand a question to the caller of the episode and wait for its answer."""
+        with self._lock:
+            self._ready.append(question)
+            self._hand_out()
+        return await asyncio.wrap_future(question.reply)
+
+    def end(self, error: Exception | None = None) -> None:
+        """End the questions; with an ``error``, callers that wait for a question get it."""
+        with self._lock:
+            if not self._over:
+                self._over, self._error = True, error
+                self._ready.clear()
+                self._hand_out()
+
+
+def outside_players(unit: Unit) -> dict[int, str]:
+    """Return the NAME of each ``outside/NAME`` player of a unit, by player number."""
+    models = ((number, seated.config.model or "") for number, seated in enumerate(unit.players, 1))
+    return {number: model.removeprefix(PREFIX) for number, model in models if model.startswith(PREFIX)}
+
+
+class EpisodeClosed(OstromError):
+    """The episode or its environment was closed."""
+
 
 _EPISODE: ContextVar[Episode] = ContextVar("episode")
 _FORM: ContextVar[Mapping[str, Any]] = ContextVar("form")
@@ -91,8 +247,9 @@ class Environment:
         For an environment stored as a run: an episode for every missing unit, preparations included; playing all of
         them completes the run.
         """
-        units = map(self.plan.unit, range(len(self.plan)))
-        wanted = (unit for unit in units if unit.kind == "match" or self.path is not None)
+        wanted = (
+            unit for unit in map(self.plan.unit, range(len(self.plan))) if unit.kind == "match" or self.path is not None
+        )
         return (self.episode(unit.index) for unit in wanted if unit.index not in self._ended)
 
     def close(self) -> None:
@@ -206,11 +363,19 @@ class Environment:
             ended = journal.outcome_of(unit.index)
             if ended is not None and ended[0] == "done":
                 return UnitEnd(scores=ended[2], facts=ended[3])
-            resume = journal.has_begun(unit.index)
-            done = await self._played(unit, Assignment(unit, resume=resume, again=ended is not None))
+            done = await self._played(
+                unit, Assignment(unit, resume=journal.has_begun(unit.index), again=ended is not None)
+            )
             if (state := _state(done.error)) is not None:
-                reason = None if done.error is None else str(done.error)
-                journal.finish(unit.index, state, reason, done.steps, done.scores, done.facts, done.rows)
+                journal.finish(
+                    unit.index,
+                    state,
+                    None if done.error is None else str(done.error),
+                    done.steps,
+                    done.scores,
+                    done.facts,
+                    done.rows,
+                )
                 await journal.flush()
                 if state != "failed":
                     self._ended.add(unit.index)
@@ -226,24 +391,58 @@ class Environment:
         return await self._executor.play(replace(assignment, facts=facts or None))
 
 
+def environment(
+    study: Study | str | Path | Mapping[str, Any],
+    *,
+    name: str | None = None,
+    runs: str | Path = "runs",
+    allow_command: Sequence[str] | None = None,
+    **options: Any,
+) -> Environment:
+    """A study whose players ``outside/NAME`` are answered by the caller, match by match.
+
+    ``options`` are those of ``ostrom.study``; with ``name`` the matches are kept as a run. Close it, or use ``with``.
+
+    >>> duel = {"name": "duel", "game": "prisoners_dilemma", "types": {"me": {"model": "outside/me"}, "it": "grim"}}
+    >>> with environment({**duel, "seating": "seats"}) as env:
+    ...     episode = env.episode(0)
+    ...     for question in episode:
+    ...         question.answer(question.form["choices"][0])
+    ...     episode.rewards
+    {1: 3.0}
+    """
+    if isinstance(study, Study) and options:
+        raise UsageError(f"{next(iter(options))}: give this to ostrom.study(), which made the study")
+    stated = study if isinstance(study, Study) else state(study, **options)
+    if allow_command is not None:
+        stated = replace(stated, options=replace(stated.options, allow_command=allow_command))
+    return Environment(stated, name=name, runs=runs)
+
+
 def outside_matches(plan: StudyPlan) -> tuple[int, ...]:
     """Return the numbers of the matches that have an ``outside/NAME`` player."""
-    units = map(plan.unit, range(len(plan)))
-    return tuple(unit.index for unit in units if unit.kind == "match" and outside_players(unit))
+    return tuple(
+        unit.index for unit in map(plan.unit, range(len(plan))) if unit.kind == "match" and outside_players(unit)
+    )
 
 
 def _refuse_unsuited(plan: StudyPlan, *, recorded: bool) -> None:
-    if plan.study.people is not None:
-        raise UsageError(f"{plan.file}: people: a study with people is served (`ostrom serve`)")
-    if any(config.mcp is not None for config in plan.agents):
-        raise UsageError(f"{plan.file}: mcp: a study with agents at seats is played by `ostrom run` or `ostrom seat`")
-    if recorded and plan.stop is not None:
-        raise UsageError(f"{plan.file}: stop: a study that stops by itself is played by `ostrom run`")
-    if not any(name.startswith(PREFIX) for name in plan.models):
-        raise UsageError(
-            f"{plan.file}: nobody answers from outside: give models=['{PREFIX}NAME'], or a type that model "
-            f"(found {', '.join(plan.models) or 'no model'})"
-        )
+    asked_outside = any(name.startswith(PREFIX) for name in plan.models)
+    for unsuited, why in (
+        (plan.study.people is not None, "people: a study with people is served (`ostrom serve`)"),
+        (
+            any(config.mcp is not None for config in plan.agents),
+            "mcp: a study with agents at seats is played by `ostrom run` or `ostrom seat`",
+        ),
+        (recorded and plan.stop is not None, "stop: a study that stops by itself is played by `ostrom run`"),
+        (
+            not asked_outside,
+            f"nobody answers from outside: give models=['{PREFIX}NAME'], or a type that model "
+            f"(found {', '.join(plan.models) or 'no model'})",
+        ),
+    ):
+        if unsuited:
+            raise UsageError(f"{plan.file}: {why}")
 
 
 def _state(error: OstromError | None) -> Any:

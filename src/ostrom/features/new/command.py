@@ -17,8 +17,7 @@ import typer
 from pydantic import Field
 
 from ostrom.cli.output import Output, Remark
-from ostrom.framing.library import Library
-from ostrom.framing.templates import text_of
+from ostrom.framing.library import Library, text_of
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.registry import replications
 from ostrom.ground.validation import Declared, validate

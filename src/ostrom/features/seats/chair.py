@@ -57,8 +57,7 @@ class OpenQuestion:
     @property
     def text(self) -> str:
         """Return the messages that a model would get, as one text."""
-        parts = (f"You answered:\n{m.content}" if m.role == "assistant" else m.content for m in self.messages)
-        return "\n\n".join(parts)
+        return "\n\n".join(f"You answered:\n{m.content}" if m.role == "assistant" else m.content for m in self.messages)
 
 
 @dataclass(slots=True, eq=False)
@@ -178,8 +177,11 @@ class SeatSession:
             return self._endings.popleft()
         if (turn := self._current()) is not None and turn.question is not None:
             turn.question.shown = True
-            left = max(0.0, (turn.deadline or 0.0) - asyncio.get_running_loop().time())
-            return ToolReply("decide", turn.question.text, {"seconds": round(left, 1)})
+            return ToolReply(
+                "decide",
+                turn.question.text,
+                {"seconds": round(max(0.0, (turn.deadline or 0.0) - asyncio.get_running_loop().time()), 1)},
+            )
         if self.over is not None:
             self.told_over = True
             self._changed()
@@ -230,11 +232,11 @@ class SeatSession:
         reading = None if turn.end is None else turn.end.reading
         if reading == "missed":
             return ToolReply("refused", "Too late: the decision counts as missed.")
-        if reading in ("policy", "refused"):
-            return ToolReply(
-                "refused", "None of your answers could be read: the study says what happens now. Call look."
-            )
-        return ToolReply("taken", "Taken. Call look for what comes next.")
+        return (
+            ToolReply("refused", "None of your answers could be read: the study says what happens now. Call look.")
+            if reading in ("policy", "refused")
+            else ToolReply("taken", "Taken. Call look for what comes next.")
+        )
 
     def _current(self) -> OpenDecision | None:
         """Return the decision of the current match; later matches wait."""

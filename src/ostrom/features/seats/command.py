@@ -66,10 +66,7 @@ def _run_of(text: str, runs: Path) -> Folder | None:
     """Return the run with this name or folder; None if there is none."""
     from ostrom.engine.folder import Folder
 
-    for path in (Path(text), runs / text):
-        if (path / "run.json").exists():
-            return Folder(path)
-    return None
+    return next((Folder(path) for path in (Path(text), runs / text) if (path / "run.json").exists()), None)
 
 
 def _resolved(

@@ -49,9 +49,9 @@ class SeatHost:
             ) from None
         self.plan, self._quiet = plan, quiet
         commands = any(config.mcp is not None and config.mcp.command for config in plan.agents)
-        self.at_once = ((options and options.max_connections) or AT_ONCE) if commands else None
-        if len(waiting_seats(plan)) > 1:
-            self.at_once = 1  # one match at a time: in two matches, two agents could wait for each other
+        most = ((options and options.max_connections) or AT_ONCE) if commands else None
+        # One match at a time for several agents: in two matches, two agents could wait for each other.
+        self.at_once = 1 if len(waiting_seats(plan)) > 1 else most
         self._waiting: dict[int, SeatSession] = {}
         """Seats that wait for an agent, by number."""
         self._own: dict[tuple[int, int], SeatSession] = {}
@@ -192,8 +192,9 @@ class SeatHost:
 
     def _write(self) -> None:
         if self._folder is not None:
-            tokens = {str(seat): chair.token for seat, chair in sorted(self._waiting.items())}
-            access = json.dumps({"url": self.url, "tokens": tokens})
+            access = json.dumps(
+                {"url": self.url, "tokens": {str(seat): chair.token for seat, chair in sorted(self._waiting.items())}}
+            )
             write_atomically(self._folder / FILE, access.encode(), mode=0o600)
 
 

@@ -43,8 +43,11 @@ Call = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, ToolReply]]
 
 
 def _tool(name: str, about: str, properties: Mapping[str, Any], required: Iterable[str] = ()) -> types.Tool:
-    schema = {"type": "object", "properties": {**properties, **SEAT}, "required": list(required)}
-    return types.Tool(name=name, description=about, input_schema=schema)
+    return types.Tool(
+        name=name,
+        description=about,
+        input_schema={"type": "object", "properties": {**properties, **SEAT}, "required": list(required)},
+    )
 
 
 TOOLS = [
@@ -70,15 +73,16 @@ async def call_chair(chair: SeatSession, name: str, arguments: Mapping[str, Any]
     arg_names = ("seat", *{"look": ("wait",), "act": ("answer",)}.get(name, ()))
     if unknown := [str(key)[:40] for key in arguments if key not in arg_names]:
         return ToolReply("refused", f"{name} has no argument {unknown[0]!r} (allowed: {', '.join(arg_names)}).")
-    if name == "look":
-        wait = arguments.get("wait", USUAL_WAIT)
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or wait != wait:
-            return ToolReply("refused", f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
-        return await chair.next_event(wait)
-    if name == "rules":
-        return chair.rules()
-    if name == "leave":
-        return chair.leave()
+    match name:
+        case "look":
+            wait = arguments.get("wait", USUAL_WAIT)
+            if isinstance(wait, bool) or not isinstance(wait, int | float) or wait != wait:
+                return ToolReply("refused", f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
+            return await chair.next_event(wait)
+        case "rules":
+            return chair.rules()
+        case "leave":
+            return chair.leave()
     answer = arguments.get("answer")
     if not isinstance(answer, str):
         return ToolReply("refused", "answer must be a text.")
@@ -171,8 +175,10 @@ class SeatServer:
             await _bounded(request)
         except Refused as refused:
             # A JSON-RPC error: clients show its text.
-            error = {"code": types.INVALID_REQUEST, "message": refused.reason}
-            response = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, refused.status)
+            response = JSONResponse(
+                {"jsonrpc": "2.0", "id": None, "error": {"code": types.INVALID_REQUEST, "message": refused.reason}},
+                refused.status,
+            )
             await response(scope, receive, send)
             return
         await self._manager.handle_request({**scope, CHAIR: chair}, receive, send)

@@ -25,8 +25,8 @@ from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import GameError, RunError, StudyError
 from ostrom.mechanisms.base import Mechanism, choice_of
+from ostrom.mechanisms.fork import Walk
 from ostrom.mechanisms.protocol import Decision, History, Round, View
-from ostrom.mechanisms.walk import Walk
 from ostrom.memory import memories
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import prompts_of, refuse_other_prompts, with_answer_form

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -21,8 +20,8 @@ from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.values import value
 from ostrom.mechanisms.base import DelegatingMechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
-from ostrom.mechanisms.recognition import Recognised
 from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
+from ostrom.mechanisms.statements import Recognised
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,8 +46,7 @@ def sentences(text: str) -> Genome:
 
 def tidy(sentence: str) -> str:
     """Return a sentence as one line of bounded length without control characters."""
-    plain = "".join(c if c.isprintable() else " " for c in sentence)
-    return " ".join(plain.split())[:LONGEST].strip()
+    return " ".join("".join(c if c.isprintable() else " " for c in sentence).split())[:LONGEST].strip()
 
 
 def chosen(genome: Sequence[str], share: float, rng: np.random.Generator) -> list[int]:
@@ -173,29 +171,21 @@ class Evolution(DelegatingMechanism):
 
     def for_players(self, players: int) -> Evolution:
         """The population of so many players, the observer included."""
-        grown = copy(self)
-        grown.players = players
-        return grown
+        return self.with_values(players=players)
 
     def generation(self, number: int) -> Evolution:
         """These rules for the generation with this number."""
-        later = copy(self)
-        later.number = number
-        return later
+        return self.with_values(number=number)
 
     def with_preparations(self, outcomes: Sequence[Mapping[str, Any]]) -> Evolution:
         """Return these rules with the genomes and designs that the previous generation left for this one."""
-        ready = copy(self)
         left = outcomes[0]["next"]
-        ready.genomes = [list(genome) for genome in left["genomes"]]
-        ready.designs = left.get("designs")
-        return ready
+        return self.with_values(genomes=[list(genome) for genome in left["genomes"]], designs=left.get("designs"))
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Play the matches of a generation, then create the next one."""
         self.check(game)
-        count = self.members
-        genomes = self.genomes or [list(self.founders[i % len(self.founders)]) for i in range(count)]
+        genomes = self.genomes or [list(self.founders[i % len(self.founders)]) for i in range(self.members)]
         designs = yield from self._designed(game, streams, genomes)
         rounds, scores = yield from self._matches(game, streams, genomes, designs)
         facts: dict[str, Any] = {"generation": self.number, "genomes": genomes}
@@ -209,8 +199,11 @@ class Evolution(DelegatingMechanism):
                 else crossed(genomes[p], genomes[mate], streams.generator(0, i, "crossover"))
                 for i, (p, mate) in enumerate(zip(parents, mates, strict=True))
             ]
-            offspring = yield from self._mutated(game, bred, newborn, streams)
-            facts["next"] = {"genomes": offspring, "parents": parents, "mates": mates}
+            facts["next"] = {
+                "genomes": (yield from self._mutated(game, bred, newborn, streams)),
+                "parents": parents,
+                "mates": mates,
+            }
             if designs is not None:
                 facts["next"]["designs"] = [
                     None
@@ -234,8 +227,7 @@ class Evolution(DelegatingMechanism):
             for member, play in zip(makers, plays, strict=True)
             for decision in next(play)
         ]
-        answers = (yield due) if due else []
-        for member, play, answer in zip(makers, plays, answers, strict=True):
+        for member, play, answer in zip(makers, plays, (yield due) if due else [], strict=True):
             try:
                 play.send([answer])
             except StopIteration as stop:
@@ -294,8 +286,9 @@ class Evolution(DelegatingMechanism):
             # Equal facts stay the same object, so that cached texts are reused.
             cached = told[member, id(view.facts)] = (view.facts, facts)
         seen = View(view.game, view.seat, view.mechanism, view.round, view.history, cached[1], view.names)
-        agent = None if decision.agent is None else table[decision.agent]
-        return Decision(member, decision.kind, seen, decision.form, agent)
+        return Decision(
+            member, decision.kind, seen, decision.form, None if decision.agent is None else table[decision.agent]
+        )
 
     def _parents(
         self, game: Game, scores: Sequence[float], streams: Streams
@@ -336,15 +329,21 @@ class Evolution(DelegatingMechanism):
 
     def _question(self, game: Game, member: int, sentence: str) -> Decision:
         facts = {"alone": True, "sentence": sentence}
-        form = Text(words=max(20, 3 * len(sentence.split())), characters=1000)
-        agent = self.members if self.observers else None
-        return Decision(member, "paraphrase", View(game, 0, self.name, facts=facts), form, agent)
+        return Decision(
+            member,
+            "paraphrase",
+            View(game, 0, self.name, facts=facts),
+            Text(words=max(20, 3 * len(sentence.split())), characters=1000),
+            self.members if self.observers else None,
+        )
 
     def _most_paraphrases(self) -> int:
         """Return the most sentences reworded for one member in one generation."""
-        if self.arm == "frozen" or self.number + 1 >= self.generations or not self.mutation.rate:
-            return 0
-        return ceil(self.mutation.share * max(map(len, self.founders)))
+        return (
+            0
+            if self.arm == "frozen" or self.number + 1 >= self.generations or not self.mutation.rate
+            else ceil(self.mutation.share * max(map(len, self.founders)))
+        )
 
     def most_decisions(self, game: Game) -> int:
         """The most decisions of one generation: those of its matches, and one per sentence that is reworded."""
@@ -352,22 +351,28 @@ class Evolution(DelegatingMechanism):
 
     def _most_designs(self, game: Game) -> int:
         """The most designs that one member makes in one generation."""
-        if self.rules.preparation(game, 0) is None:
-            return 0
-        return int(self.number == 0 or (self.arm != "frozen" and self.mutation.design > 0))
+        return (
+            0
+            if self.rules.preparation(game, 0) is None
+            else int(self.number == 0 or (self.arm != "frozen" and self.mutation.design > 0))
+        )
 
     def _playing(self, game: Game) -> int:
         """Return the decisions of one member in a generation's matches, and before them."""
-        society = self.rules.society
-        rules, players = (self.rules.for_players(self.members), self.members) if society else (self.rules, game.seats)
-        meeting = max(rules.decisions_of(game, seat, players) for seat in range(game.seats))
-        return self.meetings * meeting + self._most_designs(game)
+        rules, players = (
+            (self.rules.for_players(self.members), self.members) if self.rules.society else (self.rules, game.seats)
+        )
+        return self.meetings * max(
+            rules.decisions_of(game, seat, players) for seat in range(game.seats)
+        ) + self._most_designs(game)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
         """Return the decisions of a member, or of the observer who paraphrases for all."""
-        if player >= self.members:
-            return self.members * self._most_paraphrases()
-        return self._playing(game) + (0 if self.observers else self._most_paraphrases())
+        return (
+            self.members * self._most_paraphrases()
+            if player >= self.members
+            else self._playing(game) + (0 if self.observers else self._most_paraphrases())
+        )
 
 
 def _seated(played: Round, table: Sequence[int], meeting: int) -> Round:

@@ -8,11 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from ostrom.answers import Answer, Choice, Number, Record
 from ostrom.games.amounts import Amounts, Value
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, Ge, Le, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, closed_object, match_score, seat_key
-from ostrom.mechanisms.catalog.contracting import default_bound
+from ostrom.mechanisms.base import Mechanism, closed_object, scores_by_seat, seat_key
+from ostrom.mechanisms.designs import default_bound
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.rounds import Rounds
 
@@ -99,28 +98,25 @@ class Negotiation(Mechanism):
         self.bound, self.most, self.length = bound, most, length
         self.told: dict[str, Any] = {
             "turns": turns, "when": when, "endowment": endowment, "most": most, "length": length,
+            **({"repeated": True, "rounds": rounds} if rounds > 1 else {}),
         }  # fmt: skip
-        if rounds > 1:
-            self.told |= {"repeated": True, "rounds": rounds}
 
     def check(self, game: Game) -> None:
         """Refuse games with one seat or with seats that differ in their actions, and payments without a bound."""
         super().check(game)
-        if game.seats < 2:
-            raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could agree")
+        self.require(game.seats > 1, f"game {game.name} has one seat, nobody could agree")
         first = game.actions[0]
         alike = (
             len({game.actions[seat] for seat in range(game.seats)}) == 1
             if any(isinstance(options, Amounts) for options in game.actions)
             else len({len(options) for options in game.actions}) == 1
         )
-        if not alike or (isinstance(first, Amounts) and (first.also or game.stateful)):
-            raise GameError(
-                f"mechanism {self.name}: all seats of game {game.name} need the same number of actions or the same "
-                "amounts in every round"
-            )
-        if self.bound is None and not game.has_table:
-            raise GameError(f"mechanism {self.name}: game {game.name} has no table of payoffs, so bound must be given")
+        self.require(
+            alike and not (isinstance(first, Amounts) and (first.also or game.stateful)),
+            f"all seats of game {game.name} need the same number of actions or the same amounts in every round",
+        )
+        bounded = self.bound is not None or game.has_table
+        self.require(bounded, f"game {game.name} has no table of payoffs, so bound must be given")
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Negotiate, then play as was agreed."""
@@ -142,22 +138,33 @@ class Negotiation(Mechanism):
             facts = {
                 **played.facts, "before": list(played.payoffs), "payments": table.paid, "bound": sorted(bound),
             }  # fmt: skip
-            net = tuple(float(table.net.get(seat, 0)) for seat in range(game.seats))
-            rounds.append(replace(played, payoffs=payoffs, facts=facts, paid=net))
+            rounds.append(
+                replace(
+                    played,
+                    payoffs=payoffs,
+                    facts=facts,
+                    paid=tuple(float(table.net.get(seat, 0)) for seat in range(game.seats)),
+                )
+            )
             table.paid, table.net = [], {}
             if playing.over is not None:
                 break
-        scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
         facts = {"agreements": table.signed, "said": table.log, **playing.hidden_facts()}
-        return Outcome(rounds, scores, facts)
+        return Outcome(rounds, scores_by_seat(game, rounds), facts)
 
     def _negotiate(self, game: Game, number: int, history: History, told: Mapping[str, Any], table: _Table) -> Steps:
         """Ask for offers and replies before a round."""
         passes = 0
         for turn in range(1, self.turns + 1):
             seat = (turn - 1) % game.seats
-            view = self._view(game, seat, number, history, {**told, "turn": turn}, table)
-            (answer,) = yield [Decision(seat, "offer", view, self._offer_form(game, seat))]
+            (answer,) = yield [
+                Decision(
+                    seat,
+                    "offer",
+                    self._view(game, seat, number, history, {**told, "turn": turn}, table),
+                    self._offer_form(game, seat),
+                )
+            ]
             terms, problem = self._terms(game, seat, answer.value, table)
             entry: dict[str, Any] = {
                 "round": number, "turn": turn, "from": seat, "text": answer.value["message"],
@@ -189,8 +196,10 @@ class Negotiation(Mechanism):
                     for other, answer in zip(others, answers, strict=True)
                 ]  # fmt: skip
                 agreed = all(reply["accepts"] for reply in replies)
-                settled = {**entry, "replies": replies, "outcome": "signed" if agreed else "refused"}
-                table.log = [*table.log[:-1], settled]
+                table.log = [
+                    *table.log[:-1],
+                    {**entry, "replies": replies, "outcome": "signed" if agreed else "refused"},
+                ]
                 if agreed:
                     agreement = (len(table.signed) + 1, terms)
                     table.signed.append({
@@ -217,8 +226,9 @@ class Negotiation(Mechanism):
                 due = stages.send(answers)
             except StopIteration as stop:
                 played: Round = stop.value
-                what = tuple("bound" if seat in bound_seats else "" for seat in range(playing.game.seats))
-                return replace(played, what=what)
+                return replace(
+                    played, what=tuple("bound" if seat in bound_seats else "" for seat in range(playing.game.seats))
+                )
 
     def _view(
         self, game: Game, seat: int, number: int, history: History, facts: Mapping[str, Any], table: _Table
@@ -228,8 +238,10 @@ class Negotiation(Mechanism):
     def observer_view(self, view: View, seat: int) -> View:
         """Return a view with the messages, agreements and balances, which all players know."""
         base_view = super().observer_view(view, seat)
-        public = {key: view.facts[key] for key in ("bound", "log", "agreements", "has")}
-        return replace(base_view, facts={**base_view.facts, **public})
+        return replace(
+            base_view,
+            facts={**base_view.facts, **{key: view.facts[key] for key in ("bound", "log", "agreements", "has")}},
+        )
 
     def bound_in(self, game: Game) -> int:
         """The largest payment in a game."""
@@ -252,12 +264,17 @@ class Negotiation(Mechanism):
         return Record("offer", closed_object(parts), _names(game, seat))
 
     def _reply_form(self, game: Game, seat: int) -> Record:
-        parts = {
-            "accept": {"type": "boolean"},
-            "message": {"type": "string", "maxLength": self.length},
-            "intend": _action(game, seat),
-        }
-        return Record("reply", closed_object(parts), _names(game, seat))
+        return Record(
+            "reply",
+            closed_object(
+                {
+                    "accept": {"type": "boolean"},
+                    "message": {"type": "string", "maxLength": self.length},
+                    "intend": _action(game, seat),
+                }
+            ),
+            _names(game, seat),
+        )
 
     def _terms(self, game: Game, seat: int, value: Mapping[str, Any], table: _Table) -> tuple[OfferTerms | None, str]:
         """Return the terms of an offer (None if empty), and why it is invalid."""
@@ -282,8 +299,7 @@ class Negotiation(Mechanism):
 
     def most_decisions(self, game: Game) -> int:
         """An offer and the replies of all others per turn, and the acts."""
-        times = 1 if self.when == "start" else self.rounds
-        return times * self.turns * game.seats + self.rounds * game.turns
+        return (1 if self.when == "start" else self.rounds) * self.turns * game.seats + self.rounds * game.turns
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""
@@ -340,9 +356,11 @@ def _names(game: Game, seat: int) -> tuple[str, ...]:
 def _action(game: Game, seat: int) -> dict[str, Any]:
     """Return the schema of an action or none, in the words of the seat that names it."""
     options = game.actions[seat]
-    one: dict[str, Any] = {"type": "string", "enum": list(_names(game, seat))}
-    if isinstance(options, Amounts):
-        one = {"type": "number", "minimum": options.low, "maximum": options.high}
+    one: dict[str, Any] = (
+        {"type": "number", "minimum": options.low, "maximum": options.high}
+        if isinstance(options, Amounts)
+        else {"type": "string", "enum": list(options)}
+    )
     return {"type": "array", "items": one, "maxItems": 1}
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 from ostrom.games.game import Game
 from ostrom.games.steps import decides_at_once
-from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, PositiveShare, Share, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import ArrayRules, Mechanism, match_score, payoff_range
+from ostrom.mechanisms.base import ArrayRules, Mechanism, payoff_range, scores_by_seat
 from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round
 from ostrom.mechanisms.rounds import Rounds, drawn_history, unplayed_rounds
@@ -46,44 +44,44 @@ class Repetition(Mechanism):
     ) -> None:
         if continuation is None:
             continuation = told_continuation
-        if stopping == "geometric" and continuation is None:
-            raise ValueError("geometric stopping needs a continuation chance")
-        if told_rounds and told_continuation is not None:
-            raise ValueError("tell the players either the number of rounds or a continuation chance, not both")
-        if told_rounds and stopping == "geometric":
-            raise ValueError("players cannot be told the number of rounds when chance ends the match")
+        by_chance = stopping == "geometric"
+        for wrong, why in (
+            (by_chance and continuation is None, "geometric stopping needs a continuation chance"),
+            (
+                told_rounds and told_continuation is not None,
+                "tell the players either the number of rounds or a continuation chance, not both",
+            ),
+            (told_rounds and by_chance, "players cannot be told the number of rounds when chance ends the match"),
+        ):
+            if wrong:
+                raise ValueError(why)
         self.rounds, self.stopping, self.continuation = rounds, stopping, continuation
         self.noise, self.discount = float(noise), discount
-        public_facts: dict[str, Any] = {"repeated": True}
-        if told_rounds:
-            public_facts["rounds"] = rounds
-        if told_continuation is not None:
-            public_facts["continuation"] = told_continuation
-        self.told = public_facts
+        self.told: dict[str, Any] = {
+            "repeated": True,
+            **({"rounds": rounds} if told_rounds else {}),
+            **({} if told_continuation is None else {"continuation": told_continuation}),
+        }
 
     def check(self, game: Game) -> None:
         """Refuse a sham in which a player could notice that shown rounds are made up."""
         super().check(game)
-        if self.sham and (game.stateful or not decides_at_once(game)):
-            raise GameError(
-                f"mechanism {self.name}: a sham shows rounds that nobody played, and what the players of {game.name} "
-                "are told within a round would give them away"
-            )
+        self.require(
+            not self.sham or (not game.stateful and decides_at_once(game)),
+            f"a sham shows rounds that nobody played, and what the players of {game.name} are told within a round "
+            "would give them away",
+        )
 
     sham: bool = False
     """Whether players are shown random rounds, so that nobody learns what was played (a control)."""
 
     def induced_game(self, game: Game) -> Game | None:
         """Return the game between conditional cooperators and others; see ``lasting_game``."""
-        if not game.has_table:
-            return None
-        return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation)
+        return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation) if game.has_table else None
 
     def as_sham(self) -> Repetition:
         """Return the sham of these rules: players are shown random rounds instead of those played."""
-        sham = copy(self)
-        sham.sham, sham.told = True, {**self.told, "sham": True}
-        return sham
+        return self.with_values(sham=True, told={**self.told, "sham": True})
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Play round after round; each begins with the state that the previous one left.
@@ -117,8 +115,7 @@ class Repetition(Mechanism):
         if "over" in facts and by_chance:
             facts["unplayed"] = unplayed  # only chance determines when the match would have ended
         settled = [*rounds, *unplayed_rounds(game, len(rounds), unplayed)]
-        scores = tuple(match_score([r.payoffs[seat] for r in settled], self.discount) for seat in range(game.seats))
-        return Outcome(settled, scores, {**facts, **playing.hidden_facts()})
+        return Outcome(settled, scores_by_seat(game, settled, self.discount), {**facts, **playing.hidden_facts()})
 
     def score_range(self, game: Game) -> tuple[float, float] | None:
         """The range of the game's payoffs, as the score is a weighted mean; None if decisions can be missed."""
@@ -129,15 +126,13 @@ class Repetition(Mechanism):
 
     def with_rounds(self, rounds: int) -> Self:
         """Return these rules with exactly this many rounds, without a random end."""
-        changed = super().with_rounds(rounds)
-        changed.stopping = "fixed"
-        return changed
+        return super().with_rounds(rounds).with_values(stopping="fixed")
 
     def survival(self, number: int) -> float:
         """Return the chance that a round takes place: the match must have gone on after each earlier round."""
-        if self.stopping == "fixed" or self.continuation is None:
-            return 1.0
-        return float(self.continuation ** (number - 1))
+        return (
+            1.0 if self.stopping == "fixed" or self.continuation is None else float(self.continuation ** (number - 1))
+        )
 
     def most_decisions(self, game: Game) -> int:
         """The number of decisions of all rounds."""
@@ -149,10 +144,13 @@ class Repetition(Mechanism):
 
     def array_rules(self, game: Game) -> ArrayRules | None:
         """Return plain repetition, if the moves of a round are an entry of a payoff table."""
-        if self.sham or not game.has_table:
-            return None
-        continuation = self.continuation if self.stopping == "geometric" else None
-        return ArrayRules(self.rounds, self.noise, continuation, self.discount)
+        return (
+            None
+            if self.sham or not game.has_table
+            else ArrayRules(
+                self.rounds, self.noise, self.continuation if self.stopping == "geometric" else None, self.discount
+            )
+        )
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""

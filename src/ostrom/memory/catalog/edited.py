@@ -89,9 +89,11 @@ def no_flip(game: Game, seat: int) -> str | None:
     """Return why no round can be shown with a seat's action flipped; None if it can."""
     if not game.has_table:
         return f"rounds of game {game.name} follow from each other" if game.stateful else None
-    if game.cooperative[seat] is None or game.defective[seat] is None:
-        return f"game {game.name} does not say what cooperating and defecting are for seat {seat + 1}"
-    return None
+    return (
+        f"game {game.name} does not say what cooperating and defecting are for seat {seat + 1}"
+        if game.cooperative[seat] is None or game.defective[seat] is None
+        else None
+    )
 
 
 def flipped(game: Game, played: Round, seat: int) -> Round:

@@ -93,10 +93,11 @@ class Sanitized(Memory):
             played = [r for r in view.history[:past_count] if not r.void]
             past_count = len(played)
         u = rng.random()
-        if past_count:
-            profile = played[int(u * past_count)].actions
-        else:
-            profile = tuple(int(rng.integers(len(names))) for names in view.game.actions)
+        profile = (
+            played[int(u * past_count)].actions
+            if past_count
+            else tuple(int(rng.integers(len(names))) for names in view.game.actions)
+        )
         return tuple(_pushed(action, len(names), rng) for action, names in zip(profile, view.game.actions, strict=True))
 
     def _drawn(self, game: Game, u: float) -> tuple[int, ...]:
@@ -134,10 +135,11 @@ class Sanitized(Memory):
             for key in shares:
                 if key not in combinations:
                     return f"shares name {key!r}, which game {game.name} does not have (such as {combinations[0]!r})"
-        for c, names in zip(game.cooperative, game.actions, strict=True):
-            if len(names) > 2 and c not in (0, len(names) - 1):
-                return f"the actions of game {game.name} are not a scale that ends with the cooperative one"
-        return None
+        scales = [
+            len(names) <= 2 or c in (0, len(names) - 1) for c, names in zip(game.cooperative, game.actions, strict=True)
+        ]
+        unscaled = f"the actions of game {game.name} are not a scale that ends with the cooperative one"
+        return None if all(scales) else unscaled
 
     def most_lines(self, rounds: int) -> int:
         """Return the window's length; fewer only if all shown rounds are real and fewer were played."""

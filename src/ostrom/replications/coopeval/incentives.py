@@ -19,9 +19,9 @@ from ostrom.engine.plan import Unit
 from ostrom.games.equilibria import least_continuation
 from ostrom.games.game import Game
 from ostrom.ground.values import grouped
-from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.designs import Design, Designed
 from ostrom.mechanisms.incentives import TOLERANCE, is_equilibrium, is_weakly_dominant
+from ostrom.mechanisms.single import compared_game
 
 
 class MadeDesign(NamedTuple):
@@ -147,7 +147,7 @@ def quality(rules: Designed, game: Game, design: Sequence[int], tolerance: float
     """Judge one design in one game; without cooperative actions no design is good.
 
     >>> from ostrom.games import build_game
-    >>> from ostrom.mechanisms.catalog.mediation import Mediation
+    >>> from ostrom.mechanisms.designs import Mediation
     >>> quality(Mediation(), build_game("prisoners_dilemma"), [1, 0])
     Quality(equilibrium=True, dominant=True)
     >>> quality(Mediation(), build_game("prisoners_dilemma"), [0, 0])

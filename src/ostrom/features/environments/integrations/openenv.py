@@ -10,8 +10,7 @@ from openenv.core.env_server.interfaces import Environment as OpenEnvironment
 from openenv.core.env_server.types import Action, ConcurrencyConfig, EnvironmentMetadata, Observation, State
 from pydantic import Field
 
-from ostrom.features.environments.environment import Environment
-from ostrom.features.environments.episode import Episode, OutsideQuestion
+from ostrom.features.environments.environment import Environment, Episode, OutsideQuestion
 from ostrom.ground.errors import UsageError
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply
@@ -187,8 +186,13 @@ class StudyEnvironment(OpenEnvironment):
                 messages=question.messages, form=dict(question.form),
             )  # fmt: skip
         rewards = episode.rewards
-        mean = sum(rewards.values()) / len(rewards) if rewards else None
-        return QuestionObservation(match=episode.match, done=True, reward=mean, rewards=rewards, reason=episode.reason)
+        return QuestionObservation(
+            match=episode.match,
+            done=True,
+            reward=sum(rewards.values()) / len(rewards) if rewards else None,
+            rewards=rewards,
+            reason=episode.reason,
+        )
 
 
 class RequestGuard:
@@ -211,8 +215,9 @@ class RequestGuard:
         fields = {name.lower(): value.decode("latin-1") for name, value in headers}
         if b"origin" in fields or (self.hosts is not None and fields.get(b"host", "").lower() not in self.hosts):
             return False
-        wanted = f"Bearer {self.password}"
-        return self.password is None or hmac.compare_digest(fields.get(b"authorization", "").encode(), wanted.encode())
+        return self.password is None or hmac.compare_digest(
+            fields.get(b"authorization", "").encode(), f"Bearer {self.password}".encode()
+        )
 
 
 def application(

@@ -7,8 +7,7 @@ from typing import Any
 import gymnasium
 from pettingzoo import AECEnv
 
-from ostrom.features.environments.environment import Environment
-from ostrom.features.environments.episode import Episode, OutsideQuestion, outside_players
+from ostrom.features.environments.environment import Environment, Episode, OutsideQuestion, outside_players
 from ostrom.ground.errors import UsageError
 
 
@@ -43,8 +42,7 @@ class StudyAEC(AECEnv):
     def __init__(self, environment: Environment) -> None:
         super().__init__()
         self.environment = environment
-        plan = environment.plan
-        numbers = {number for match in environment.matches for number in outside_players(plan.unit(match))}
+        numbers = {number for match in environment.matches for number in outside_players(environment.plan.unit(match))}
         self.possible_agents = [_name(number) for number in sorted(numbers)]
         self.agents: list[str] = []
         self._space = AnyText()

@@ -16,8 +16,7 @@ from pydantic import Field, create_model
 from verifiers.v1.dialects.chat import message_to_wire
 
 from ostrom.api import Study, study
-from ostrom.features.environments.environment import Environment, outside_matches
-from ostrom.features.environments.episode import OutsideQuestion
+from ostrom.features.environments.environment import Environment, OutsideQuestion, outside_matches
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
 
@@ -69,8 +68,10 @@ class StudyTaskset(vf.Taskset[StudyTask, StudyTasksetConfig]):
         plan = self.study.plan
         for match in outside_matches(plan):
             unit = plan.unit(match)
-            data = StudyData(id=str(match), name=unit.key, match=match, seed=unit.seed, cell=dict(unit.cell))
-            yield StudyTask(data, self.config.task)
+            yield StudyTask(
+                StudyData(id=str(match), name=unit.key, match=match, seed=unit.seed, cell=dict(unit.cell)),
+                self.config.task,
+            )
 
 
 class OneCallConfig(vf.HarnessConfig):
@@ -141,14 +142,16 @@ class StudyEnv(vf.Env[StudyEnvConfig]):
         traces: list[tuple[int, Any]] = []
 
         async def answer(question: OutsideQuestion) -> None:
-            prompt_task = vf.Task(vf.TaskData(idx=task.data.idx, prompt=question.messages))
-            trace = await getattr(agents, f"player{question.player}").run(prompt_task)
+            trace = await getattr(agents, f"player{question.player}").run(
+                vf.Task(vf.TaskData(idx=task.data.idx, prompt=question.messages))
+            )
             if not trace.ok or not trace.assistant_messages:
                 why = trace.last_error.message if trace.last_error else "the agent gave no reply"
                 raise RunError(f"match {episode.match}, player {question.player}: {why}")
             traces.append((question.player, trace))
-            text = trace.assistant_messages[-1].content or ""
-            question.answer(Reply(text, finish="length" if trace.is_truncated else "stop"))
+            question.answer(
+                Reply(trace.assistant_messages[-1].content or "", finish="length" if trace.is_truncated else "stop")
+            )
 
         try:
             async with asyncio.TaskGroup() as group:

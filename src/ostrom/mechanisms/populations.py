@@ -1,4 +1,8 @@
-"""Society: agents on a network who meet, observe, imitate and choose their neighbours."""
+"""Mechanisms in which all agent types live in one society.
+
+Reputation: members are matched at random and see each other's records (Tewolde et al. 2026). Society: agents on a
+network who meet, observe, imitate and choose their neighbours.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.parameters import Count, Ge, PositiveShare, Share, checked, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import act
+from ostrom.mechanisms.base import choice_of
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.parameters import whole_number
@@ -33,6 +37,125 @@ from ostrom.mechanisms.statements import StatementForm
 
 if TYPE_CHECKING:
     import numpy as np
+from ostrom.games.steps import pays_by_profile
+from ostrom.mechanisms.incentives import lasting_game
+from ostrom.mechanisms.rounds import act_now, drawn_round
+from ostrom.mechanisms.societies import ByPlayer
+
+
+class Reputation(SocietyRules):
+    """All agent types live in one society, one member per seat each; every round they are matched anew.
+
+    ``order`` is ``first`` (a record shows a player's own matches: Reputation- in Tewolde et al. 2026) or
+    ``higher`` (every match also shows the earlier records of the opponents in it, down to ``depth``: Reputation+).
+    Records reach back ``window`` rounds, at every depth. ``told_continuation`` is the chance of another round that
+    the players are told; the society lives ``rounds`` rounds. ``discount`` weighs the score (null: the plain
+    mean). ``own: memory`` leaves a player's own past to its memory (``agent.memory``) instead of a record.
+    ``state`` asks for strategies before, during or after the rounds, in the form ``state_as``. A round that is
+    void because somebody missed it concerns one table alone.
+    """
+
+    name: ClassVar[str] = "reputation"
+    may_miss: ClassVar[bool] = True
+
+    @checked
+    def __init__(
+        self,
+        order: Literal["first", "higher"] = "first",
+        rounds: Count = 15,
+        window: Annotated[int, Ge(0)] = 3,
+        depth: Any = 3,  # first-order records have no depth
+        discount: PositiveShare | None = 0.8,
+        told_continuation: Share | None = 0.8,
+        own: Literal["record", "memory"] = "record",
+        state: str | Sequence[str] | None = None,
+        state_as: StatementForm = "memory_one",
+    ) -> None:
+        super().__init__(
+            rounds, window, depth if order == "higher" else 1, discount, told_continuation, own, state, state_as
+        )
+        self.told = {"order": order, **self.told}
+
+    sham: bool = False
+    """Whether the shown records are random (a control)."""
+
+    def induced_game(self, game: Game) -> Game | None:
+        """Return the game of many rounds (``lasting_game``): through records, later partners react to actions."""
+        return lasting_game(game, self.told.get("continuation")) if game.has_table else None
+
+    def as_sham(self) -> Reputation | None:
+        """The sham of these rules: records show actions drawn by chance; None with ``own: memory``."""
+        return None if self.own == "memory" else self.with_values(sham=True, told={**self.told, "sham": True})
+
+    def fit(self, game: Game) -> None:
+        """Refuse games in which members do not decide once and simultaneously: a record has one action per round."""
+        self.require(
+            game.has_table or pays_by_profile(game),
+            f"a record holds one action of every member per round, and in game {game.name} not all decide once and at "
+            "the same time, or chance or a stock decide with them",
+        )
+        self.check(game)
+
+    def begin(self, game: Game, streams: Streams) -> SocietyState:
+        """Return the society before its first round; refused if the members do not fill the tables."""
+        count = self.members(game)
+        self.require(count % game.seats == 0, f"{count} players do not fill tables of {game.seats} seats")
+        return super().begin(game, streams)
+
+    def seat(self, game: Game, player: int) -> int:
+        """Return the seat of a member, which it keeps."""
+        return player % game.seats
+
+    def tables(self, life: SocietyState, number: int) -> list[Table]:
+        """Return a random perfect matching across seats."""
+        return tables_of_round(life.count, life.game.seats, number, life.streams)
+
+    def question(self, life: SocietyState, player: int, table: Table, number: int) -> Decision:
+        """Ask for an action, given the records of those at the table."""
+        past, names, remembers = life.past, life.names, self.own == "memory"
+        if self.sham:
+            past = [_drawn(life, by_player, index) for index, by_player in enumerate(past, 1)]
+        oldest = max(0, len(past) - self.window)
+        subjects = [*(() if remembers else (player,)), *(other for other in table if other != player)]
+        records = [record_of(who, past, oldest, self.depth, names, player) for who in subjects]
+        view = View(
+            life.game,
+            player % life.game.seats,
+            self.name,
+            number,
+            # By default the past is in the records alone.
+            life.history(player) if remembers else EMPTY,
+            facts={**self.told, "records": records},
+            names=tuple(display_name(who, names, player) for who in table),
+        )
+        return act_now(view, player)
+
+
+def _drawn(life: SocietyState, past: ByPlayer, number: int) -> ByPlayer:
+    """Return a round with random actions at the actual tables."""
+    return {
+        player: drawn_round(life.game, number, table[0], life.streams, table)
+        for table in {played.players for played in past.values()}
+        for player in table
+    }
+
+
+def tables_of_round(players: int, seats: int, number: int, streams: Streams) -> list[tuple[int, ...]]:
+    """The tables of a round, each with one player per seat; player p always takes seat p % seats.
+
+    Every seat's players are shuffled on their own (the first seat's stay in order), so that all matchings
+    are equally likely.
+
+    >>> tables = tables_of_round(6, 2, 1, Streams(0, 0))
+    >>> sorted(p for table in tables for p in table)
+    [0, 1, 2, 3, 4, 5]
+    """
+    size = players // seats
+    columns = [[seat + seats * i for i in range(size)] for seat in range(seats)]
+    for seat in range(1, seats):
+        columns[seat] = [columns[seat][int(i)] for i in streams.for_round(number, seat, "matching").permutation(size)]
+    return list(zip(*columns, strict=True))
+
 
 MOST_MEMBERS = 2000
 
@@ -93,12 +216,12 @@ class Society(SocietyRules):
         import numpy as np
 
         super().check(game)
-        if game.seats < 2 or not symmetric(game.actions, game.payoffs):
-            raise GameError(f"mechanism {self.name}: game {game.name} is not the same from every seat")
-        if self.meeting == "pair" and game.seats != 2:
-            raise GameError(
-                f"mechanism {self.name}: meeting pair needs a game of 2 seats, {game.name} has {game.seats}"
-            )
+        alike = game.seats > 1 and symmetric(game.actions, game.payoffs)
+        self.require(alike, f"game {game.name} is not the same from every seat")
+        self.require(
+            self.meeting != "pair" or game.seats == 2,
+            f"meeting pair needs a game of 2 seats, {game.name} has {game.seats}",
+        )
         if self.players is not None and not getattr(self.network, "absent", False):
             self._places(self.players, np.random.default_rng(0))
 
@@ -121,8 +244,7 @@ class Society(SocietyRules):
         return life
 
     def _places(self, count: int, rng: np.random.Generator) -> Links:
-        if count > MOST_MEMBERS:
-            raise GameError(f"mechanism {self.name}: {count} members, at most {MOST_MEMBERS} are possible")
+        self.require(count <= MOST_MEMBERS, f"{count} members, at most {MOST_MEMBERS} are possible")
         try:
             return self.network.links(count, rng)
         except ValueError as error:
@@ -159,13 +281,9 @@ class Society(SocietyRules):
         if not with_all and (others := [p for p in observed if p not in met]):
             computed["observed"] = partial(records, others)
         facts = LazyFacts({**self.told, **({"neighbours": len(around)} if with_all else {})}, computed)
-        names = ("You", *(display_name(p, life.names, player) for p in met))
-        if with_all:
-            names = life.unnamed
-        history = life.history(player) if remembers else EMPTY
-        decision = act(View(life.game, 0, self.name, number, history, facts, names), player)
-        agent = life.agent(player)
-        return decision if agent is None else Decision(player, "act", decision.view, decision.form, agent)
+        names = life.unnamed if with_all else ("You", *(display_name(p, life.names, player) for p in met))
+        view = View(life.game, 0, self.name, number, life.history(player) if remembers else EMPTY, facts, names)
+        return Decision(player, "act", view, choice_of(life.game.named_actions(0)), life.agent(player))
 
     def _observed(self, life: SocietyState, player: int, around: list[int], met: list[int], number: int) -> list[int]:
         """Return whose records a member sees; a random sample of too many neighbours."""
@@ -175,9 +293,12 @@ class Society(SocietyRules):
         if len(who) <= self.records:
             return list(who)
         rng = life.streams.for_round(number, player, "observed")
-        first = [p for p in who if p in met]
-        rest = [who[int(i)] for i in rng.permutation(len(who)) if who[int(i)] not in met]
-        return sorted([*first, *rest][: self.records])
+        return sorted(
+            [
+                *[p for p in who if p in met],
+                *[who[int(i)] for i in rng.permutation(len(who)) if who[int(i)] not in met],
+            ][: self.records]
+        )
 
     def settle(
         self,
@@ -194,14 +315,12 @@ class Society(SocietyRules):
         did = {player: game.index(0, answer.value) for player, answer in given.items()}
         earned: dict[int, list[float]] = {player: [] for player in did}
         for group in self._groups(life, did, number):
-            paid = game.payoff(tuple(did[player] for player in group))
-            for player, amount in zip(group, paid, strict=True):
+            for player, amount in zip(group, game.payoff(tuple(did[player] for player in group)), strict=True):
                 earned[player].append(amount)
-        rounds = []
-        for player, points in earned.items():
-            total = sum(points) / (len(points) if self.pay == "mean" and points else 1)
-            rounds.append(Round(number, (did[player],), (float(total),), (player,)))
-        return rounds
+        totals = {
+            p: sum(points) / (len(points) if self.pay == "mean" and points else 1) for p, points in earned.items()
+        }
+        return [Round(number, (did[p],), (float(total),), (p,)) for p, total in totals.items()]
 
     def _groups(self, life: SocietyState, did: Mapping[int, int], number: int) -> list[Table]:
         """Return the groups that play one game: the ends of every link, or a member with enough neighbours."""
@@ -218,8 +337,7 @@ class Society(SocietyRules):
     def seen(self, life: SocietyState, player: int, played: Round) -> Round:
         """Return the round as the member sees it, with its own action first."""
         if played.players[0] != player:
-            turned = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
-            return super().seen(life, player, turned)
+            played = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
         return super().seen(life, player, played)
 
     def between(self, life: SocietyState, number: int) -> Steps:
@@ -231,8 +349,9 @@ class Society(SocietyRules):
 
     def most_decisions(self, game: Game) -> int:
         """Everybody in every round, and the questions about links."""
-        count = self.members(game)
-        return super().most_decisions(game) + (self.links.most_decisions(count, self.rounds) if self.links else 0)
+        return super().most_decisions(game) + (
+            self.links.most_decisions(self.members(game), self.rounds) if self.links else 0
+        )
 
 
 def _members(stated: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
@@ -263,8 +382,12 @@ def population(
     type_names = [*members] if isinstance(members, Mapping) else []
     for name in (*type_names, *([plant.type] if plant else [])):
         if name not in names:
-            key = "mechanism.members" if name in type_names else "mechanism.plant.type"
-            raise StudyError("names no type of the study", key=key, actual=name, allowed=list(names))
+            raise StudyError(
+                "names no type of the study",
+                key="mechanism.members" if name in type_names else "mechanism.plant.type",
+                actual=name,
+                allowed=list(names),
+            )
     planted = [plant.type] * plant.count if plant else []
     if isinstance(members, Mapping):
         return [name for name in names for _ in range(members.get(name, 0))] + planted
@@ -311,6 +434,3 @@ def neighbours_by_home(links: Links, homes: Sequence[int]) -> Links:
     """
     lives = {place: member for member, place in enumerate(homes)}
     return [{lives[place] for place in links[home]} for home in homes]
-
-
-MECHANISM = Society
