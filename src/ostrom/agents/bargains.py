@@ -71,8 +71,7 @@ def unfriendly_design(view: View, form: Form) -> dict[str, Any]:
 
 
 def _mediator(view: View, form: Record, good: int) -> dict[str, Any]:
-    keys = list(form.schema["properties"])
-    return {**unfriendly_design(view, form), keys[-1]: view.game.actions[view.seat][good]}
+    return {**unfriendly_design(view, form), list(form.schema["properties"])[-1]: view.game.actions[view.seat][good]}
 
 
 def _bound(form: Record) -> int:

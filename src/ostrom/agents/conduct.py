@@ -187,8 +187,7 @@ def disarm(strategy: Strategy, view: View, form: Form) -> dict[str, int]:  # noq
     """Cap the own uncooperative actions step by step a little below the others' caps."""
     game, caps, action = view.game, view.facts["caps"], view.facts["action"]
     now = caps[view.seat][action]
-    good = game.cooperative[view.seat]
-    if action == good or not kind(strategy, view):
+    if action == game.cooperative[view.seat] or not kind(strategy, view):
         return {"cap": now}
     other_caps = [
         cap
@@ -284,8 +283,7 @@ def _neighbourhood(view: View, table: list[dict[str, Any]]) -> list[dict[str, An
     else:
         most = min(counts, key=lambda action: (action == good, -counts[action], action))
     paid = sum(p["payoff"] for p in others) / len(others)
-    rest = [{"seat": seat, "action": most, "payoff": paid} for seat in range(1, game.seats)]
-    return [{**own, "seat": 0}, *rest]
+    return [{**own, "seat": 0}, *[{"seat": seat, "action": most, "payoff": paid} for seat in range(1, game.seats)]]
 
 
 def stated(strategy: Strategy, view: View, form: Form) -> Any:

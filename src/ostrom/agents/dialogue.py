@@ -111,8 +111,9 @@ class Chat:
             text = text.strip().rpartition("\n")[0] + "\n" + alone
         text = text.strip() or renderer.empty_reply_text()
         full_prompt = None if self.prompt.text == self._stays else self.prompt.text
-        turn = Turn(len(self._earlier), _bout(view), view.round, self._stays, text, alone, full_prompt, self._new)
-        return with_turn(answer, turn)
+        return with_turn(
+            answer, Turn(len(self._earlier), _bout(view), view.round, self._stays, text, alone, full_prompt, self._new)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +155,10 @@ def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:
     if "messages" in facts:
         facts["messages"] = [text for (_, place), text in new.items() if place < len(view.game.actions)]
     if "talk" in facts:
-        messages = [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS]
-        facts["talk"] = {**facts["talk"], "messages": messages}
+        facts["talk"] = {
+            **facts["talk"],
+            "messages": [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS],
+        }
     if "log" in facts:
         facts["log"] = [event for (_, place), event in new.items() if place >= EVENTS]
     return replace(decision, view=replace(view, facts=facts))

@@ -55,8 +55,11 @@ def from_code(name: str, part: Any) -> Callable[..., Strategy]:
         return part
     if not callable(part):
         raise StudyError(f"strategy {readable(name)}: must be a function of the past, or a Strategy")
-    fields = {"function": staticmethod(part), "name": readable(name), "__doc__": part.__doc__}
-    return type("FunctionStrategy", (FunctionStrategy,), fields)
+    return type(
+        "FunctionStrategy",
+        (FunctionStrategy,),
+        {"function": staticmethod(part), "name": readable(name), "__doc__": part.__doc__},
+    )
 
 
 def absent(name: str) -> Callable[..., Strategy]:

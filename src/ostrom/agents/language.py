@@ -215,8 +215,7 @@ class LanguageAgent:
         bound = self._constraint(form, prompt.labels)
         params = self.config.params if self._fixed_params else self.params(context, part)
         if bound is not None and not think:
-            request = Request(tuple(messages), params, constraint=bound, lasting=lasting)
-            reply = await self.call(context, request, part)
+            reply = await self.call(context, Request(tuple(messages), params, constraint=bound, lasting=lasting), part)
             return reply.text, self._read(reply, prompt, form, constrained=True)
         reply = await self.call(context, Request(tuple(messages), params, lasting=lasting), part)
         result = self._read(reply, prompt, form)
@@ -225,8 +224,11 @@ class LanguageAgent:
         if bound is None or not self.model.abilities.prefill:
             return reply.text, result
         begun = reply.text.rstrip() + "\n"
-        more = Request((*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound)
-        end = await self.call(context, more, f"{part}.end")
+        end = await self.call(
+            context,
+            Request((*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound),
+            f"{part}.end",
+        )
         return begun + end.text, self._read(end, prompt, form, constrained=True)
 
     async def _with_tools(
@@ -309,8 +311,9 @@ class LanguageAgent:
 
         async def write() -> Answer:
             question = replace(decision, kind=kind, form=due.form)
-            memory_view = MemoryView(due.rounds, note=due.old)
-            answer = await self.ask(question, context, memory_view=memory_view, part=f"{kind}.")
+            answer = await self.ask(
+                question, context, memory_view=MemoryView(due.rounds, note=due.old), part=f"{kind}."
+            )
             return replace(answer, facts={**(answer.facts or {}), "covers": due.covers})
 
         await context.answer_once(kind, write)
@@ -400,8 +403,9 @@ class SeatedAgent(LanguageAgent):
         """Ask the external agent; without an answer in time the decision is missed."""
         place = (context.unit, context.player)
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
-        rules = self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)
-        self.seats.begin(*place, self.config, rules)
+        self.seats.begin(
+            *place, self.config, self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)
+        )
         answer: Answer | None = None
         try:
             answer = await super().answer(decision, context)

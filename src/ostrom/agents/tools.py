@@ -158,8 +158,9 @@ tools: Registry[Tool] = Registry(
 async def offered(boxes: Sequence[Tool], scene: Scene, context: DecisionContext) -> tuple[ToolSpec, ...]:
     """Return the specifications of all functions, with unique names."""
     for box in boxes:
-        others = [spec.name for other in boxes if other is not box for spec, _ in other.functions(scene)]
-        await box.prepare(context, others)
+        await box.prepare(
+            context, [spec.name for other in boxes if other is not box for spec, _ in other.functions(scene)]
+        )
     return tuple(spec for box in boxes for spec, _ in box.functions(scene))
 
 
@@ -194,9 +195,7 @@ def calculated(expression: Any) -> str:
         raise ToolFailed("a division by 0") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise (error if isinstance(error, ToolFailed) else ToolFailed("this is no arithmetic expression")) from None
-    if number.denominator == 1:
-        return str(number.numerator)
-    return f"{number} (about {float(number):.9g})"
+    return str(number.numerator) if number.denominator == 1 else f"{number} (about {float(number):.9g})"
 
 
 def _value(node: ast.expr) -> Fraction:
@@ -213,8 +212,7 @@ def _value(node: ast.expr) -> Fraction:
             base, power = _value(left), _value(right)
             if power.denominator != 1 or abs(power) > MOST_POWER:
                 raise ToolFailed(f"a power is a whole number of at most {MOST_POWER}")
-            digits = max(len(str(base.numerator)), len(str(base.denominator)))
-            if digits * abs(power) > MOST_DIGITS:
+            if max(len(str(base.numerator)), len(str(base.denominator))) * abs(power) > MOST_DIGITS:
                 raise ToolFailed(f"a number has more than {MOST_DIGITS} digits")
             return base ** int(power)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
@@ -252,8 +250,9 @@ def _expected(scene: Scene, beliefs: Mapping[str, Any]) -> str:
                 f"the percentages of {seat_key(seat)} add up to {shown(float(sum(shares)))} and not to 100"
             )
         mixtures.append([float(share / 100) for share in shares])
-    paid = game.expected(mixtures)
-    return ", ".join(f"{seat_key(seat)}: {shown(round(value, 9))}" for seat, value in enumerate(paid))
+    return ", ".join(
+        f"{seat_key(seat)}: {shown(round(value, 9))}" for seat, value in enumerate(game.expected(mixtures))
+    )
 
 
 def _looked_back(scene: Scene, first: Any, last: Any) -> str:

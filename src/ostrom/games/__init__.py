@@ -153,8 +153,7 @@ def _inline(spec: Mapping[str, Any]) -> bool:
     name = spec.get("name")
     if "payoffs" in spec and "actions" in spec:
         return True  # written out completely, whatever its name
-    registered = isinstance(name, str) and name in games
-    return not registered and ("payoffs" in spec or "actions" in spec)
+    return not (isinstance(name, str) and name in games) and ("payoffs" in spec or "actions" in spec)
 
 
 def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Game:

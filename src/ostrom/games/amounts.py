@@ -119,9 +119,7 @@ class Amounts(Sequence[str]):
             return tuple(self[i] for i in range(*index.indices(len(self))))
         if index < 0:
             index += len(self)
-        if index >= self._levels:
-            return self.also[index - self._levels]
-        return str(self.value(index))
+        return self.also[index - self._levels] if index >= self._levels else str(self.value(index))
 
     def __len__(self) -> int:
         return self._levels + len(self.also)

@@ -50,8 +50,9 @@ def _is_yaml(name: str) -> bool:
 def _factory(name: str) -> Callable[..., Game]:
     from ostrom.ground.yaml import read_yaml
 
-    text = files(CATALOG).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
-    return factory_of(name, read_yaml(text, f"{name}.yaml"))
+    return factory_of(
+        name, read_yaml(files(CATALOG).joinpath(f"{name}.yaml").read_text(encoding="utf-8"), f"{name}.yaml")
+    )
 
 
 def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]:

@@ -256,8 +256,7 @@ def dominated_actions(game: Game) -> tuple[Dominated, ...]:
     >>> dominated_actions(build())[0]
     Dominated(seat=0, action=0, by=1, strict=True)
     """
-    everything = tuple(tuple(range(len(names))) for names in game.actions)
-    return _dominated(game, everything)
+    return _dominated(game, tuple(tuple(range(len(names))) for names in game.actions))
 
 
 def dominant_action(game: Game, seat: int) -> tuple[int, bool] | None:

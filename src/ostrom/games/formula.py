@@ -79,5 +79,4 @@ class ClaimFormula:
         claims = np.array(self.claims)
         own, other = (claims[:, None], claims[None, :]) if seat == 0 else (claims[None, :], claims[:, None])
         paid = np.minimum(own, other) + self.bonus * np.sign(other - own)
-        scale = max(1.0, float(np.abs(payoffs).max()))
-        return bool(np.allclose(paid, payoffs[..., seat], rtol=0, atol=NEAR * scale))
+        return bool(np.allclose(paid, payoffs[..., seat], rtol=0, atol=NEAR * max(1.0, float(np.abs(payoffs).max()))))

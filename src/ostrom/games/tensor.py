@@ -248,5 +248,6 @@ def symmetric_2x2(
     name: str, actions: tuple[str, str], both: float, alone: float, other: float, neither: float, **facts: Any
 ) -> Game:
     """Return a symmetric 2x2 game from one seat's payoffs: both play the first action, only I, only the other, none."""
-    matrix = [[(both, both), (alone, other)], [(other, alone), (neither, neither)]]
-    return bimatrix(name, (actions, actions), matrix, **facts)
+    return bimatrix(
+        name, (actions, actions), [[(both, both), (alone, other)], [(other, alone), (neither, neither)]], **facts
+    )

@@ -133,9 +133,7 @@ def write_yaml(game: Game) -> str:
 
     data = game_to_mapping(game)
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
-    if _RARE_BREAKS.isdisjoint(text):
-        return text
-    return yaml.safe_dump(data, sort_keys=False, width=110)
+    return text if _RARE_BREAKS.isdisjoint(text) else yaml.safe_dump(data, sort_keys=False, width=110)
 
 
 @dataclass(frozen=True)
@@ -146,8 +144,13 @@ class _Reader:
     key: str | None
 
     def error(self, problem: str, at: str | None = None, actual: object = None, allowed: Any = None) -> StudyError:
-        key = ".".join(part for part in (self.key, at) if part) or None
-        return StudyError(problem, file=self.file, key=key, actual=actual, allowed=allowed)
+        return StudyError(
+            problem,
+            file=self.file,
+            key=".".join(part for part in (self.key, at) if part) or None,
+            actual=actual,
+            allowed=allowed,
+        )
 
     def text(self, data: Mapping[Any, Any], key: str) -> str:
         value = data.get(key)
@@ -250,8 +253,11 @@ class _Reader:
             tensor[at] = self._paid(value, len(actions), where)
             return
         if not _is_list(value) or len(value) != len(actions[len(at)]):
-            wanted = f"must be a list with one entry per action of seat {len(at) + 1} ({len(actions[len(at)])})"
-            raise self.error(wanted, where, actual=_brief(value))
+            raise self.error(
+                f"must be a list with one entry per action of seat {len(at) + 1} ({len(actions[len(at)])})",
+                where,
+                actual=_brief(value),
+            )
         for i, part in enumerate(value):
             self._nested(part, actions, tensor, (*at, i))
 
@@ -268,8 +274,9 @@ class _Reader:
                 )
             for seat, name in enumerate(names):
                 if name not in actions[seat]:
-                    problem = f"seat {seat + 1} has no action {name!r}"
-                    raise self.error(problem, f"payoffs.{outcome}", allowed=actions[seat])
+                    raise self.error(
+                        f"seat {seat + 1} has no action {name!r}", f"payoffs.{outcome}", allowed=actions[seat]
+                    )
             at = tuple(actions[seat].index(name) for seat, name in enumerate(names))
             if not np.isnan(tensor[at]).any():
                 raise self.error("says this outcome twice", f"payoffs.{outcome}")

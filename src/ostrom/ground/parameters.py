@@ -159,8 +159,11 @@ def _marked(kind: Any, *marks: Any) -> Rule | None:
 
 def _one_of(words: Sequence[Any]) -> Rule:
     text = " or ".join(map(str, words)) if len(words) < 3 else f"one of {', '.join(map(str, words))}"
-    names = tuple(word for word in words if isinstance(word, str))
-    return Rule(text, lambda value: any(type(value) is type(word) and value == word for word in words), names)
+    return Rule(
+        text,
+        lambda value: any(type(value) is type(word) and value == word for word in words),
+        tuple(word for word in words if isinstance(word, str)),
+    )
 
 
 def _list(length: Length, entry: Rule) -> Rule:
@@ -269,10 +272,9 @@ def check(factory: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
     rules = rules_of(factory)
     for name, value in arguments.items():
         rule = rules.get(name)
-        if rule is not None and not rule.fits(value):
-            default = inspect.signature(factory).parameters[name].default
-            if value is not default:
-                raise ParameterError(rule.problem(name, value))
+        fits = rule is None or rule.fits(value)
+        if rule is not None and not fits and value is not inspect.signature(factory).parameters[name].default:
+            raise ParameterError(rule.problem(name, value))
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:

@@ -47,8 +47,11 @@ OWN_REPLICATIONS = "ostrom.replications"
 def _entry_points() -> EntryPoints:
     """Return the entry points for Ostrom of all installed packages, cached: it reads a file of every package."""
     every = entry_points()
-    groups = sorted(group for group in every.groups if group.startswith("ostrom."))
-    return EntryPoints(point for group in groups for point in every.select(group=group))
+    return EntryPoints(
+        point
+        for group in sorted(group for group in every.groups if group.startswith("ostrom."))
+        for point in every.select(group=group)
+    )
 
 
 @lru_cache(maxsize=1)
@@ -248,8 +251,11 @@ def _modules(package: str) -> list[str]:
 @lru_cache(maxsize=1)
 def own_holders() -> tuple[str, ...]:
     """Return our packages with parts of several kinds: every feature, and the packages beside them."""
-    features = files("ostrom").joinpath("features").iterdir()
-    names = sorted(folder.name for folder in features if folder.is_dir() and not folder.name.startswith("_"))
+    names = sorted(
+        folder.name
+        for folder in files("ostrom").joinpath("features").iterdir()
+        if folder.is_dir() and not folder.name.startswith("_")
+    )
     return ("ostrom.people", "ostrom.probe", *(f"ostrom.features.{name}" for name in names))
 
 
@@ -331,8 +337,7 @@ class Registry(Generic[T]):
         by_name: dict[str, EntryPoint] = {}
         for point in _entry_points().select(group=self.group):
             first = by_name.setdefault(point.name, point)
-            expected = self._files.get(point.name, first.value)
-            if point.value.partition(":")[0] != expected.partition(":")[0]:
+            if point.value.partition(":")[0] != self._files.get(point.name, first.value).partition(":")[0]:
                 self._clashes.setdefault(point.name, [self._files.get(point.name) or owner(first)]).append(owner(point))
         return by_name
 

@@ -226,8 +226,11 @@ class _Check:
             size, height = self.value(inner, self.place(value, key, path), depth + 1)
             total, below = total + size, max(below, height)
             if total > MOST_VALUES:
-                problem = f"unfolds to more than {MOST_VALUES:,} values (aliases of aliases?)"
-                raise StudyError(problem, file=self.file, key=path or None)
+                raise StudyError(
+                    f"unfolds to more than {MOST_VALUES:,} values (aliases of aliases?)",
+                    file=self.file,
+                    key=path or None,
+                )
         self.known[id(value)] = total, below + 1
         return total, below + 1
 

@@ -102,16 +102,22 @@ def _is_optional(schema: Mapping[str, Any]) -> bool:
 
 def _field(name: str, schema: Mapping[str, Any], required: bool, key: str, names: Mapping[str, str]) -> Field:
     if "enum" in schema:
-        options = tuple((str(i), names.get(f"{key}_{value}", str(value))) for i, value in enumerate(schema["enum"]))
-        return Field(name, "", "options", options, required=required)
+        return Field(
+            name,
+            "",
+            "options",
+            tuple((str(i), names.get(f"{key}_{value}", str(value))) for i, value in enumerate(schema["enum"])),
+            required=required,
+        )
     if schema["type"] == "boolean":
         return Field(name, "", "options", tuple((word, word) for word in YES_NO), required=required)
     if schema["type"] in ("integer", "number"):
         step = 1 if schema["type"] == "integer" else "any"
         low, high = schema.get("minimum"), schema.get("maximum")
         return Field(name, "", "number", (), low, high, step=step, required=required)
-    written = required and schema.get("minLength", 0) > 0
-    return Field(name, "", "text", longest=schema.get("maxLength", 4000), required=written)
+    return Field(
+        name, "", "text", longest=schema.get("maxLength", 4000), required=required and schema.get("minLength", 0) > 0
+    )
 
 
 def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | Invalid:
@@ -220,16 +226,13 @@ def _integer(text: str) -> int | None:
 
 def sheet_fields(sheet: Questionnaire, orders: Mapping[str, Sequence[int]]) -> tuple[Field, ...]:
     """Return the fields of a quiz or survey; options are submitted by number, independent of the language."""
-    fields = []
-    for name, question in sheet.named():
-        order = orders.get(name) or range(len(question.options))
-        options = tuple((str(i), question.options[i]) for i in order)
-        low, high = (question.number.low, question.number.high) if question.number is not None else (None, None)
-        kind = "options" if question.options else "number" if question.number is not None else "text"
-        fields.append(
-            Field(name, question.text, kind, options, low, high, question.free, required=not question.optional)
-        )
-    return tuple(fields)
+    return tuple(_sheet_field(name, question, orders.get(name)) for name, question in sheet.named())
+
+
+def _sheet_field(name: str, question: Question, order: Sequence[int] | None) -> Field:
+    field = _field(name, question.json_form(), True, name, {})
+    options = tuple(field.options[i] for i in order or range(len(field.options)))
+    return replace(field, label=question.text, options=options, required=not question.optional)
 
 
 def read_sheet(sheet: Questionnaire, sent: Sent) -> Read | Invalid:
@@ -237,27 +240,17 @@ def read_sheet(sheet: Questionnaire, sent: Sent) -> Read | Invalid:
     value: dict[str, Any] = {}
     personal: list[tuple[str, str]] = []
     for number, (name, question) in enumerate(sheet.named(), 1):
-        text = sent.get(name, "").strip()
+        text, form = sent.get(name, "").strip(), question.json_form()
+        if not text and question.optional:
+            continue
         if not text:
-            if question.optional:
-                continue
             return Invalid(f"{number}: an answer is needed")
-        answer = _answered(question, text)
-        if answer is None:
+        try:
+            answer = fitted(_part(form, text), form)
+        except Misfit:
             return Invalid(f"{number}: this is no valid answer")
         if question.kept_apart:
             personal.append((name, str(answer)))
         else:
             value[name] = answer
     return Read(value, tuple(personal))
-
-
-def _answered(question: Question, text: str) -> Any:
-    if question.options:
-        index = _integer(text)
-        return question.options[index] if index is not None and 0 <= index < len(question.options) else None
-    if question.number is not None:
-        number = _integer(text)
-        fits = number is not None and question.number.low <= number <= question.number.high
-        return number if fits else None
-    return text if len(text) <= (question.free or 0) else None

@@ -95,8 +95,10 @@ class Pages:
         """A Markdown text of the study in a language with the values of a cell, rendered as HTML and cached."""
         file = localised(name, language, self.people.languages)
         if (file, cell) not in self._texts:
-            text = fill(self.people.texts[file], self.host.plan.values(cell, language))
-            self._texts[file, cell] = render(text, lambda picture: self._picture(file, picture))
+            self._texts[file, cell] = render(
+                fill(self.people.texts[file], self.host.plan.values(cell, language)),
+                lambda picture: self._picture(file, picture),
+            )
         return self._texts[file, cell]
 
     def _picture(self, text: str, name: str) -> str:
@@ -125,9 +127,11 @@ class Pages:
         buttons = [("continue", w["continue"], False)]
         if decision.kind == "consent":
             buttons = [("agree", w.agree, False), ("decline", w.decline, True)]
-        own = "<h1" in body
         more = {"notice": w.again} if facts.get("again") else {}
-        return {"kind": "text", "title": self.host.title, "own_title": own, "body": body, "buttons": buttons, **more}
+        return {
+            "kind": "text", "title": self.host.title, "own_title": "<h1" in body, "body": body, "buttons": buttons,
+            **more,
+        }  # fmt: skip
 
     def _accommodation(self, entry: PendingQuestion, w: PageWords) -> dict[str, Any]:
         form = entry.decision.form
@@ -202,13 +206,13 @@ def _payoffs(entry: PendingQuestion) -> dict[str, Any]:
     """Return the payoffs of a two-player game from the reader's side."""
     view, labels = entry.decision.view, entry.labels
     own, other = view.seat, 1 - view.seat
-    rows = []
-    for i, label in enumerate(labels[own]):
-        cells = []
-        for j in range(len(labels[other])):
-            points = view.game.payoff((i, j) if own == 0 else (j, i))
-            cells.append((_number(points[own]), _number(points[other])))
-        rows.append((label, cells))
+
+    def paid(i: int, j: int) -> tuple[str, str]:
+        points = view.game.payoff((i, j) if own == 0 else (j, i))
+        return _number(points[own]), _number(points[other])
+
+    columns = range(len(labels[other]))
+    rows = [(label, [paid(i, j) for j in columns]) for i, label in enumerate(labels[own])]
     return {"others": labels[other], "rows": rows}
 
 
@@ -292,8 +296,7 @@ def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
 def _line(entry: PendingQuestion, played: Round, w: PageWords) -> dict[str, Any]:
     view, labels = entry.decision.view, entry.labels
     if not played.actions:
-        missed = getattr(played, "missed", ())
-        chosen = [w.missed if seat in missed else NOTHING for seat in _seats(entry)]
+        chosen = [w.missed if seat in getattr(played, "missed", ()) else NOTHING for seat in _seats(entry)]
     else:
         named = [labels[seat][played.actions[seat]] for seat in _seats(entry)]
         chosen = [NOTHING if name == IDLE else name for name in named]

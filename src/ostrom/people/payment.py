@@ -60,9 +60,7 @@ def pays_for(source: str) -> str:
 
 def completion_link(source: str, code: str) -> str | None:
     """Return the platform's completion URL with the code; None without one."""
-    if source == "prolific" and code:
-        return f"https://app.prolific.com/submissions/complete?cc={code}"
-    return None
+    return f"https://app.prolific.com/submissions/complete?cc={code}" if source == "prolific" and code else None
 
 
 FILE = "payments.csv"

@@ -78,8 +78,7 @@ class PeoplePlan(StudyPlan):
         """The study with the texts that people read, and the hashes of their pictures."""
         assert study.people is not None
         texts = read_texts(study.people, folder, file)
-        pictures = find_pictures(texts, folder, file)
-        people = study.people.model_copy(update={"texts": texts, "pictures": pictures})
+        people = study.people.model_copy(update={"texts": texts, "pictures": find_pictures(texts, folder, file)})
         return study.model_copy(update={"people": people})
 
     def resolved(self) -> dict[str, Any]:
@@ -158,8 +157,7 @@ class PeoplePlan(StudyPlan):
                             "cannot be varied", file=self.file, key=f"vary.{factor.name}", actual=path,
                             allowed=[f"people.{name}" for name in VARIABLE],
                         )  # fmt: skip
-        counts = {len(self.people_of(number).order) for number in range(self.cells)}
-        if len(counts) > 1:
+        if len({len(self.people_of(number).order) for number in range(self.cells)}) > 1:
             raise StudyError("has more matches in some cells than in others", file=self.file, key="people.matches")
         for number in range(self.cells):
             for key in self.people_of(number).order:
@@ -194,14 +192,14 @@ class PeoplePlan(StudyPlan):
 
     def human_players(self, cell: int, key: str) -> tuple[int, ...]:
         """The players of a match that are people."""
-        players = self.variant(cell, key).seatings[0]
-        return tuple(i for i, seated in enumerate(players) if seated.config.person == "web")
+        return tuple(i for i, seated in enumerate(self.variant(cell, key).seatings[0]) if seated.config.person == "web")
 
     def sheet(self, step: Step, language: str) -> Questionnaire | None:
         """Return the questionnaire of a step in a language; None if it has none."""
         if step.ask is not None:
-            text = fill(step.ask.text, self.values(None, language))
-            return Questionnaire(questions=(step.ask.model_copy(update={"text": text}),))
+            return Questionnaire(
+                questions=(step.ask.model_copy(update={"text": fill(step.ask.text, self.values(None, language))}),)
+            )
         if step.kind not in ("quiz", "survey"):
             return None
         return self._sheet(localised(step.file or "", language, self.people.languages), language)
@@ -276,8 +274,7 @@ class PeoplePlan(StudyPlan):
         people = self.people
         first = people.languages[0]
         sheets = {name: self._sheet(name, first) for name in people.files if name.endswith((".yaml", ".yml"))}
-        orders = tuple(self.people_of(number).order for number in range(self.cells))
-        return Visit(people, sheets, orders)
+        return Visit(people, sheets, tuple(self.people_of(number).order for number in range(self.cells)))
 
     # -- units ---------------------------------------------------------------------------------------
 
@@ -360,9 +357,15 @@ class PeoplePlan(StudyPlan):
         table = self.variant(at, self.people_of(at).order[0])
         labels = self._cell(at).columns if cell is not None else dict.fromkeys(self._cell(0).columns)
         name = next(seated for seated in table.seatings[0] if seated.config.person == "web")
-        key = canonical(["visit", visit])
         return Unit(
-            visit * self.stride, key, self.study.seed, labels, table.game, self.visit_rules, (name,), kind="visit"
+            visit * self.stride,
+            canonical(["visit", visit]),
+            self.study.seed,
+            labels,
+            table.game,
+            self.visit_rules,
+            (name,),
+            kind="visit",
         )
 
     def _match_unit(self, index: int, visit: int, match: int, part: int) -> Unit:
@@ -385,8 +388,16 @@ class PeoplePlan(StudyPlan):
         needs: tuple[int, ...] = ()
         if cell.preparations:
             needs = tuple(index + 1 + seat for seat in range(cell.game.seats))
-        mechanism = cell.mechanism.for_players(len(players))
-        return Unit(index, label, self.study.seed, cell.columns, cell.game, mechanism, tuple(players), needs)
+        return Unit(
+            index,
+            label,
+            self.study.seed,
+            cell.columns,
+            cell.game,
+            cell.mechanism.for_players(len(players)),
+            tuple(players),
+            needs,
+        )
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Yield one match of every game in every cell, and its preparations."""

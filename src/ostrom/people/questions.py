@@ -54,8 +54,7 @@ class Question(Declared):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Question:
-        kinds = [bool(self.options), self.number is not None, self.free is not None]
-        if sum(kinds) != 1:
+        if sum([bool(self.options), self.number is not None, self.free is not None]) != 1:
             raise ValueError("needs exactly one of 'options', 'number' and 'free'")
         if self.options and (len(set(self.options)) != len(self.options) or not all(self.options)):
             raise ValueError("options must be texts that differ from each other")

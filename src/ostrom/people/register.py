@@ -159,8 +159,10 @@ class Register:
 
     def payments(self) -> dict[str, Payment]:
         """Return all payments by code, from the register and from the ledger, in case the register is an older copy."""
-        rows = self._rows("SELECT code, amount, currency, file FROM payments")
-        return {**read_payments(self.path.parent), **{row[0]: Payment(*row) for row in rows}}
+        return {
+            **read_payments(self.path.parent),
+            **{row[0]: Payment(*row) for row in self._rows("SELECT code, amount, currency, file FROM payments")},
+        }
 
     def events(self, code: str | None = None) -> list[tuple[str, float, str, str | None]]:
         """Return the recorded events, oldest first: code, time, kind, detail."""

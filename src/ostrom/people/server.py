@@ -92,8 +92,10 @@ class Admin:
 
     def _ask(self, problem: str, status: int) -> Response:
         """Return the page that asks for the password."""
-        context = {"kind": "login", "title": f"{self.host.title}: admin", "at": "login", "problem": problem}
-        return HTMLResponse(draw("en", context), status)
+        return HTMLResponse(
+            draw("en", {"kind": "login", "title": f"{self.host.title}: admin", "at": "login", "problem": problem}),
+            status,
+        )
 
     async def page(self, request: Request) -> Response:
         """The state of the study."""
@@ -179,8 +181,7 @@ class Admin:
     async def close(self, request: Request) -> Response:
         """Close recruiting, or reopen it."""
         self.login.require(request)
-        form = await self.gatekeeper.form(request)
-        self.host.closed = form.get("closed") == "1"
+        self.host.closed = (await self.gatekeeper.form(request)).get("closed") == "1"
         did = "closed" if self.host.closed else "opened"
         self.host.register.set_meta("closed", int(self.host.closed))
         self.host.register.note("", did)
@@ -244,8 +245,13 @@ async def serve_people(
     port, admin_port = where.people.getsockname()[1], where.admin.getsockname()[1]
     reader = LinkReader(host.people.source, host.register.key, study, where.origin)
     pictures = read_pictures(host.people.pictures, study, host.plan.file)
-    gatekeeper = Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say)
-    people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}", pictures)
+    people = Participants(
+        host,
+        reader,
+        Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say),
+        f"ostrom_{mark[:12]}",
+        pictures,
+    )
     page, password = f"http://127.0.0.1:{admin_port}", where.password or secrets.token_urlsafe(16)
     if host.strangers:
         say(

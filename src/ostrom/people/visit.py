@@ -27,8 +27,9 @@ Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], Any]
 
 def _assigned(name: str, required: Mapping[str, str], optional: Mapping[str, str] = {}) -> Record:
     properties = {key: {"type": kind} for key, kind in {**required, **optional}.items()}
-    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-    return Record(name, schema)
+    return Record(
+        name, {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    )
 
 
 ARRIVE = _assigned("arrive", {"code": "string", "test": "boolean", "at": "number"})
@@ -80,8 +81,7 @@ class Visit(Mechanism):
             how = "done"
         except Ended as end:
             how = end.how
-        facts = {**story.facts, "end": how, "cell": story.cell, "points": story.points}
-        return Outcome([], (story.points,), facts)
+        return Outcome([], (story.points,), {**story.facts, "end": how, "cell": story.cell, "points": story.points})
 
     def _steps(self, game: Game, story: VisitFacts) -> Steps:
         for number, step in enumerate(self.people.visit):
@@ -100,13 +100,13 @@ class Visit(Mechanism):
                     yield from self._match(game, story, number, step)
                 case "ask":
                     assert step.ask is not None
-                    sheet = Questionnaire(questions=(step.ask,))
-                    reply = yield from self._ask(game, story, "ask", sheet.form("survey"), number)
+                    reply = yield from self._ask(
+                        game, story, "ask", Questionnaire(questions=(step.ask,)).form("survey"), number
+                    )
                     story.facts.setdefault("asked", {}).setdefault(step.ask.name, []).append(reply.get(step.ask.name))
                 case "survey":
                     assert step.survey is not None
-                    form = self.forms[step.survey.file]
-                    reply = yield from self._ask(game, story, "survey", form, number)
+                    reply = yield from self._ask(game, story, "survey", self.forms[step.survey.file], number)
                     story.facts.setdefault("surveys", {})[step.survey.name] = reply
 
     def _quiz(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:

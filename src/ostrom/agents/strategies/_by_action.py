@@ -59,8 +59,7 @@ def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
 
 def favourite(game: Game, seat: int, beneficiary: int) -> int:
     """Return ``seat``'s action in the outcome that pays ``beneficiary`` most; the first among equals."""
-    best = max(game.profiles(), key=lambda profile: game.payoff(profile)[beneficiary])
-    return best[seat]
+    return max(game.profiles(), key=lambda profile: game.payoff(profile)[beneficiary])[seat]
 
 
 def pure(game: Game, seat: int, action: int) -> tuple[float, ...]:

@@ -185,9 +185,7 @@ class ZDExtortion(Strategy):
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
         odds = self.memory_one(past.game, past.seat)
-        if not past:
-            return C
-        return odds[2 * (not past.i_cooperated(-1)) + (not past.cooperated(-1))]
+        return C if not past else odds[2 * (not past.i_cooperated(-1)) + (not past.cooperated(-1))]
 
     def memory_one(self, game: Game, seat: int) -> Odds:
         """The chances of cooperating after CC, CD, DC and DD in a game of two."""

@@ -60,8 +60,11 @@ class AxelrodPlayer(Strategy):
         me, other = self._kind(), self._axelrod.MockPlayer(actions=[])
         rules = Dilemma.from_game(past.game, past.seat, self.name)
         length = past.view.facts.get("rounds", UNBOUNDED)
-        game = self._axelrod.Game(r=rules.reward, s=rules.sucker, t=rules.temptation, p=rules.punishment)
-        me.set_match_attributes(length=length, game=game, noise=0)
+        me.set_match_attributes(
+            length=length,
+            game=self._axelrod.Game(r=rules.reward, s=rules.sucker, t=rules.temptation, p=rules.punishment),
+            noise=0,
+        )
         if self.random_inside:
             if self.seed is None:
                 raise StudyError(f"player {self.player} of the Axelrod library is random: it needs a seed")

@@ -97,9 +97,7 @@ class _Search:
                         worth_of[own] = worth(own)
         most = max(worth_of.values())
         best = [own for own, paid in worth_of.items() if paid >= most - 1e-9 * max(1.0, abs(most))]
-        if cooperative is not None and cooperative in best:
-            return cooperative
-        return min(best, key=options.index)
+        return cooperative if cooperative is not None and cooperative in best else min(best, key=options.index)
 
     def _beliefs(self, due: Sequence[Due], place: int) -> Iterator[tuple[Value, ...]]:
         """Yield the possible simultaneous moves of the others, all equally likely."""

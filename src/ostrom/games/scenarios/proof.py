@@ -121,8 +121,7 @@ def _equilibrium_profiles(scenario: Scenario) -> list[Profile]:
     for seat in range(len(scenario.roles)):
         own = tensor[..., seat]
         stable &= own >= own.max(axis=seat, keepdims=True)
-    flags = stable.ravel()
-    return [profile for profile, flag in zip(scenario.profiles(), flags, strict=True) if flag]
+    return [profile for profile, flag in zip(scenario.profiles(), stable.ravel(), strict=True) if flag]
 
 
 def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Deviation]:

@@ -59,9 +59,11 @@ def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[fl
     if not isinstance(row, list):
         raise StudyError("must be a list of numbers, one per role", file=file, key=key, actual=row)
     if len(row) != len(roles):
-        names = [role.key for role in roles]
         raise StudyError(
-            f"must hold {len(roles)} payoffs, one per role, has {len(row)}", file=file, key=key, allowed=names
+            f"must hold {len(roles)} payoffs, one per role, has {len(row)}",
+            file=file,
+            key=key,
+            allowed=[role.key for role in roles],
         )
     for role, value in zip(roles, row, strict=True):
         # True is an int in Python and would silently count as 1.
@@ -144,8 +146,13 @@ def _place(word: str, roles: tuple[Role, ...], file: str, key: str) -> tuple[int
         return places[0]
     if places:
         raise StudyError(f"several roles have the action, write ROLE:{action}", file=file, key=key, actual=word)
-    all_actions = [action for role in roles for action in role.action_keys]
-    raise StudyError("unknown action", file=file, key=key, actual=word, allowed=all_actions)
+    raise StudyError(
+        "unknown action",
+        file=file,
+        key=key,
+        actual=word,
+        allowed=[action for role in roles for action in role.action_keys],
+    )
 
 
 CAST = "cast.yaml"
@@ -166,8 +173,11 @@ def scenarios(family: str) -> list[str]:
     >>> scenarios("data-alliance")[0]
     'early_warning'
     """
-    names = (entry.name for entry in _family_folder(family).iterdir())
-    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml") and name != CAST)
+    return sorted(
+        name.removesuffix(".yaml")
+        for name in (entry.name for entry in _family_folder(family).iterdir())
+        if name.endswith(".yaml") and name != CAST
+    )
 
 
 @cache
@@ -222,8 +232,7 @@ def load_cast(path: str | Path) -> CastFile:
     """Read a family's ``cast.yaml``."""
     path = Path(path)
     cast = parse(CastFile, read_text_file(path), str(path))
-    roles = _roles(cast.roles, None, str(path))
-    _canonical(cast.canonical, roles, str(path))
+    _canonical(cast.canonical, _roles(cast.roles, None, str(path)), str(path))
     return cast
 
 
@@ -300,8 +309,7 @@ def _roles(entries: list[RoleEntry], cast: CastFile | None, file: str) -> tuple[
         if persona is None:
             raise StudyError("is missing and no cast supplies it", file=file, key=f"roles.{position}.persona")
         actions = tuple(Action(action.key, action.label, action.green) for action in entry.actions)
-        order = tuple(entry.order or ())
-        roles.append(Role(entry.key, entry.title, persona, actions, entry.kind or "", order))
+        roles.append(Role(entry.key, entry.title, persona, actions, entry.kind or "", tuple(entry.order or ())))
     return tuple(roles)
 
 
@@ -325,8 +333,13 @@ def _one_canonical(entry: CanonicalEntry, roles: tuple[Role, ...], green: bool, 
 def _check_labels(written: ScenarioFile, cast: CastFile | None, file: str) -> None:
     fitting = CLAIMS_OF_CLASS[written.scenario_class]
     if written.claim not in fitting:
-        problem = f"does not go with class {written.scenario_class}"
-        raise StudyError(problem, file=file, key="claim", actual=written.claim, allowed=fitting)
+        raise StudyError(
+            f"does not go with class {written.scenario_class}",
+            file=file,
+            key="claim",
+            actual=written.claim,
+            allowed=fitting,
+        )
     if cast is None or cast.subtypes is None:
         return
     subtypes = [name for group in cast.subtypes.values() for name in group]
