@@ -109,12 +109,9 @@ class Records:
             if visited.owed and visited.who is not None and visited.code not in paid
         ]
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
         currency, pays = self.plan.people.pay.currency, pays_for(self.plan.people.source.name)
-        writer.writerow(("id", "amount", "currency", "pays"))
-        writer.writerows(
-            (visited.who.external, f"{visited.owed:.2f}", currency, pays) for visited in rows if visited.who
-        )
+        lines = [(visited.who.external, f"{visited.owed:.2f}", currency, pays) for visited in rows if visited.who]
+        csv.writer(text, lineterminator="\n").writerows([("id", "amount", "currency", "pays"), *lines])
         try:
             write_atomically(draft, text.getvalue().encode(), sync=True)
             draft.chmod(0o600)

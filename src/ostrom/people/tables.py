@@ -107,10 +107,9 @@ class PeopleTables:
             return None
         table = self.plan.book.tables[self.plan.seat_of(unit.index, player)[0]]
         variant = self.plan.variant(cell, self.plan.people_of(cell).order[table.match])
-        configs = [seated.config for seated in variant.seatings[0]]
-        for seat, name in table.stand_ins.items():
-            configs[seat] = variant.types[name]
-        return " + ".join(config.identity for i, config in enumerate(configs) if i != player)
+        configs = {seat: seated.config for seat, seated in enumerate(variant.seatings[0])}
+        configs |= {seat: variant.types[name] for seat, name in table.stand_ins.items()}
+        return " + ".join(config.identity for seat, config in configs.items() if seat != player)
 
     def visits(self) -> Iterator[Row]:
         """One row per person."""
@@ -119,12 +118,9 @@ class PeopleTables:
 
     @cached_property
     def _visits(self) -> dict[int, Row]:
-        by_visit: dict[int, Row] = {}
-        for unit, state, _ in self.rows.played():
-            if unit.kind == "visit":
-                visit = unit.index // self.plan.stride
-                by_visit[visit] = self._visit(visit, unit, state)
-        return by_visit
+        visits = [(unit, state) for unit, state, _ in self.rows.played() if unit.kind == "visit"]
+        indices = [unit.index // self.plan.stride for unit, _ in visits]
+        return {visit: self._visit(visit, *played) for visit, played in zip(indices, visits, strict=True)}
 
     @cached_property
     def _payments(self) -> dict[str, Payment]:
@@ -179,13 +175,12 @@ class PeopleTables:
 
     def _answer_timings(self, visit: int) -> list[Mapping[str, Any]]:
         """The facts recorded with each answer of a person in the matches of a visit, timings among them."""
-        facts: list[Mapping[str, Any]] = []
-        for seat in self.plan.book.visits[visit].seats.values():
-            answers = self.rows.journal.answers(seat.unit)
-            facts += [
-                a.facts or {} for (_, player, part), (a, *_) in answers.items() if player == seat.player and not part
-            ]
-        return facts
+        return [
+            answer.facts or {}
+            for seat in self.plan.book.visits[visit].seats.values()
+            for (_, player, part), (answer, *_) in self.rows.journal.answers(seat.unit).items()
+            if player == seat.player and not part
+        ]
 
     def _visit_of(self, unit: Unit, player: int) -> int | None:
         if unit.kind == "visit":
@@ -206,12 +201,10 @@ class PeopleTables:
 
 def _asks(people: People) -> tuple[Sequence[str], Sequence[int | None]]:
     """Return the questions of a visit in order, and the number (from 0) of the match that each follows."""
-    names: list[str] = []
-    after: list[int | None] = []
+    asks: list[tuple[str, int | None]] = []
     match: int | None = None
     for step in people.visit:
         match = step.match - 1 if step.match is not None else match
         if step.ask is not None:
-            names.append(step.ask.name)
-            after.append(match)
-    return names, after
+            asks.append((step.ask.name, match))
+    return [name for name, _ in asks], [after for _, after in asks]

@@ -125,11 +125,10 @@ class Visit(Mechanism):
             wrong = sheet.wrong(reply)
             story.facts["quiz_tries"] = tries
             story.facts["quiz_passed"] = not wrong
-            if not wrong:
-                return
-            if quiz.tries is not None and tries >= quiz.tries:
-                if quiz.failed == "screened_out":
-                    raise Ended("screened_out")
+            is_last = quiz.tries is not None and tries >= quiz.tries
+            if wrong and is_last and quiz.failed == "screened_out":
+                raise Ended("screened_out")
+            if not wrong or is_last:
                 return
             if back is not None:
                 yield from self._ask(game, story, "text", GO_ON, back, {"again": True})
@@ -224,18 +223,15 @@ class Book:
 
     def record(self, visit: int, value: Any) -> None:
         """Record one assignment."""
-        if not isinstance(value, Mapping):
-            return
+        value = value if isinstance(value, Mapping) else {}
         if "code" in value:
             self.visits[visit] = Visitor(str(value["code"]), bool(value["test"]), float(value["at"]))
             self.codes[str(value["code"])] = visit
             self.last = max(self.last, visit)
         visitor = self.visits.get(visit)
-        if visitor is None:
-            return
-        if "cell" in value:
+        if visitor is not None and "cell" in value:
             visitor.cell = int(value["cell"])
-        elif "table" in value and visitor.cell is not None:
+        elif visitor is not None and "table" in value and visitor.cell is not None:
             index, player, match = int(value["table"]), int(value["player"]), int(value["match"])
             visitor.seats[match] = SeatTaken(index, player)
             table = self.tables.setdefault(index, BookedMatch(visitor.cell, match))
