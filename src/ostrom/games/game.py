@@ -209,15 +209,20 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
             return None
         return float(options.value(action))
 
+    def _refuse_if(self, wrong: object, problem: str) -> None:
+        if wrong:
+            raise GameError(f"game {self.name}: {problem}")
+
     def _indices(self, what: str, given: tuple[int | None, ...]) -> tuple[int | None, ...]:
         if not given:
             return (None,) * len(self.actions)
-        if len(given) != len(self.actions):
-            raise GameError(f"game {self.name}: {what} names {len(given)} seats, the game has {self.seats}")
+        self._refuse_if(len(given) != len(self.actions), f"{what} names {len(given)} seats, the game has {self.seats}")
         given = tuple(given)
         for seat, (index, names) in enumerate(zip(given, self.actions, strict=True), 1):
-            if index is not None and not (isinstance(index, int) and 0 <= index < len(names)):
-                raise GameError(f"game {self.name}: {what} action of seat {seat} is {index}, not an action")
+            self._refuse_if(
+                index is not None and not (isinstance(index, int) and 0 <= index < len(names)),
+                f"{what} action of seat {seat} is {index}, not an action",
+            )
         return given
 
 

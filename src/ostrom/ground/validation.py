@@ -24,6 +24,18 @@ def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> C
         raise problem(error, schema, file, prefix) from None
 
 
+def refuse_first(rules: Iterable[tuple[object, str]]) -> None:
+    """Raise a ValueError with the first problem of a list whose condition holds; for validators of schemas.
+
+    >>> refuse_first([(1 > 2, "one is above two"), (True, "needs 'keys'")])
+    Traceback (most recent call last):
+    ValueError: needs 'keys'
+    """
+    for wrong, text in rules:
+        if wrong:
+            raise ValueError(text)
+
+
 def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: str = "") -> StudyError:
     """Return the first problem of a failed validation, in one line."""
     errors = error.errors(include_url=False)
