@@ -115,11 +115,8 @@ def check_game_files(known: Mapping[str, str], file: str) -> None:
     folder = Path(file).parent
     for name, of in known.items():
         path = _beside(name, file)
-        if path.is_relative_to(folder):
-            data: bytes | None = read_plain(path)
-        else:
-            data = path.read_bytes() if path.is_file() else None
-        if data is not None and content_hash(data) != of:
+        inside = path.is_relative_to(folder)
+        if (inside or path.is_file()) and content_hash(read_plain(path) if inside else path.read_bytes()) != of:
             raise RunError(f"{folder}: {name} was changed since the run was begun (put it back)")
 
 
@@ -128,10 +125,9 @@ def copy_game_files(known: Mapping[str, str], run: Path, target: Path) -> None:
     for name, of in known.items():
         path = run / name
         inside = path.resolve().is_relative_to(run.resolve()) and ".." not in Path(name).parts
-        if not inside or not path.is_file() or content_hash(data := read_plain(path)) != of:
-            continue
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target / name, data)
+        if inside and path.is_file() and content_hash(data := read_plain(path)) == of:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target / name, data)
 
 
 def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> None:
@@ -141,11 +137,9 @@ def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> Non
     """
     for name in names:
         path, source = Path(name), _beside(name, file)
-        if path.is_absolute() or ".." in path.parts or not source.is_file():
-            continue
         copy = folder / path
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if not copy.exists():
+        if not path.is_absolute() and ".." not in path.parts and source.is_file() and not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(copy, source.read_bytes())
 
 

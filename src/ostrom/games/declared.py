@@ -33,17 +33,14 @@ class DeclaredGames(Mapping[str, Callable[..., Game]]):
     """The factories of games with a YAML file; a file is read when its game is requested."""
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(f.name.removesuffix(".yaml") for f in files(CATALOG).iterdir() if _is_yaml(f.name)))
+        names = (file.name for file in files(CATALOG).iterdir())
+        return iter(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __getitem__(self, name: str) -> Callable[..., Game]:
         return _factory(name)
-
-
-def _is_yaml(name: str) -> bool:
-    return name.endswith(".yaml")
 
 
 @lru_cache(maxsize=64)
@@ -99,11 +96,11 @@ def _signature(usual: Mapping[str, Any], presets: Mapping[str, Any]) -> inspect.
     parameters = []
     if presets:
         names = tuple(presets)
-        preset: Any = Annotated[str, OneOf(names)]
-        parameters.append(inspect.Parameter("preset", place, default=names[0], annotation=preset))
+        kind: Any = Annotated[str, OneOf(names)]
+        parameters.append(inspect.Parameter("preset", place, default=names[0], annotation=kind))
     for key, value in usual.items():
         depends = value is None or isinstance(value, str)
-        kind: Any = Pair if isinstance(value, list) else Number | None if depends else Number
+        kind = Pair if isinstance(value, list) else Number | None if depends else Number
         default = None if depends else tuple(value) if isinstance(value, list) else value
         parameters.append(inspect.Parameter(key, place, default=default, annotation=kind))
     return inspect.Signature(

@@ -380,11 +380,11 @@ def mixed_equilibria_2x2(game: Game) -> MixedEquilibria:
     # seat 2.
     one = _responses(float(own[0, 0] - own[1, 0]), float(own[0, 1] - own[1, 1]), width)
     two = _responses(float(other[0, 0] - other[0, 1]), float(other[1, 0] - other[1, 1]), width)
-    pieces = set()
-    for (p1, q1), (q2, p2) in product(one, two):
-        p, q = _meet(p1, p2), _meet(q1, q2)
-        if p is not None and q is not None:
-            pieces.add(Piece(p, q))
+    pieces = {
+        Piece(p, q)
+        for (p1, q1), (q2, p2) in product(one, two)
+        if (p := _meet(p1, p2)) is not None and (q := _meet(q1, q2)) is not None
+    }
     maximal = [a for a in pieces if not any(a != b and _inside(a, b) for b in pieces)]
     return MixedEquilibria(tuple(sorted(maximal, key=lambda a: (a.first, a.second), reverse=True)))
 

@@ -209,6 +209,11 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
             return None
         return float(options.value(action))
 
+    def _complete(self, **values: Any) -> None:
+        """Replace fields of a frozen game that is being made by their complete values."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     def _refuse_if(self, wrong: object, problem: str) -> None:
         if wrong:
             raise GameError(f"game {self.name}: {problem}")

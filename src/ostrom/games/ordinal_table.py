@@ -40,12 +40,11 @@ def _rows(lines: list[str], file: str) -> list[dict[str, str]]:
     if len(set(header)) != len(header):
         raise StudyError("names a column twice", file=file, actual=header)
     rows = []
-    for line, cells in enumerate(csv.reader(lines[1:], delimiter=separator), 2):
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) != len(header):
+    for line, written in enumerate(csv.reader(lines[1:], delimiter=separator), 2):
+        cells = [cell.strip() for cell in written]
+        if any(cells) and len(cells) != len(header):
             raise StudyError(f"line {line} has {len(cells)} cells, the header has {len(header)}", file=file)
-        rows.append({name: cell.strip() for name, cell in zip(header, cells, strict=True)})
+        rows += [dict(zip(header, cells, strict=True))] if any(cells) else []
     return rows
 
 
@@ -95,11 +94,12 @@ def _faults(row: Row, game: OrdinalGame) -> list[str]:
 
 
 def _ties(cells: list[int | None]) -> list[str]:
-    ties = []
-    for seat in (1, 2):
-        counts = Counter(cell for cell in cells[seat - 1 :: 2] if cell is not None)
-        ties += [f"tie: player {seat} has rank {rank} in {n} cells" for rank, n in sorted(counts.items()) if n > 1]
-    return ties
+    return [
+        f"tie: player {seat} has rank {rank} in {n} cells"
+        for seat in (1, 2)
+        for rank, n in sorted(Counter(cell for cell in cells[seat - 1 :: 2] if cell is not None).items())
+        if n > 1
+    ]
 
 
 def _same_game(cells: list[int | None], game: OrdinalGame) -> list[str]:

@@ -85,7 +85,7 @@ class TensorGame(Game):
             seats == 0 or any(len(names) == 0 for names in self.actions), "every seat needs at least one action"
         )
         check_size(self.name, [len(names) for names in self.actions])
-        object.__setattr__(self, "actions", tuple(tuple(names) for names in self.actions))
+        self._complete(actions=tuple(tuple(names) for names in self.actions))
         for seat, names in enumerate(self.actions, 1):
             self._refuse_if(
                 any(not isinstance(name, str) or not name.strip() for name in names),
@@ -104,19 +104,20 @@ class TensorGame(Game):
         self._refuse_if(payoffs.shape != shape, f"payoffs have shape {payoffs.shape}, the actions need {shape}")
         self._refuse_if(not np.isfinite(payoffs).all(), "every payoff must be a finite number")
         payoffs.flags.writeable = False
-        object.__setattr__(self, "payoffs", payoffs)
-        object.__setattr__(self, "cooperative", self._indices("cooperative", self.cooperative))
+        self._complete(payoffs=payoffs, cooperative=self._indices("cooperative", self.cooperative))
         defective = self.defective or tuple(
             1 - c if c is not None and len(names) == 2 else None
             for c, names in zip(self.cooperative, self.actions, strict=True)
         )
-        object.__setattr__(self, "defective", self._indices("defective", defective))
-        object.__setattr__(self, "roles", tuple(self.roles) or self._default_roles())
-        object.__setattr__(self, "title", self.title or self.name.replace("_", " ").capitalize())
+        self._complete(
+            defective=self._indices("defective", defective),
+            roles=tuple(self.roles) or self._default_roles(),
+            title=self.title or self.name.replace("_", " ").capitalize(),
+        )
         self._refuse_if(len(self.roles) != seats, f"{len(self.roles)} roles for {seats} seats")
         self.words.check(self.name, self.actions)
         if self.told is not None:
-            object.__setattr__(self, "told", self._check_stated(np.array(self.told, dtype=np.float64)))
+            self._complete(told=self._check_stated(np.array(self.told, dtype=np.float64)))
         self._refuse_if(
             self.formula is not None and not all(self.formula.fits(self.payoffs, seat) for seat in range(seats)),
             "the formula does not give the payoffs",

@@ -101,23 +101,21 @@ def evaluate(model: Model, roles: tuple[Role, ...], file: str) -> dict[Profile, 
             actual=", ".join(model),
             allowed=[role.key for role in roles],
         )
-    bases: list[float] = []
-    lines: list[list[Line]] = []
+    lines: list[tuple[float, list[Line]]] = []
     for role in roles:
         part = dict(model[role.key])
         if "base" not in part:
             raise StudyError("is missing", file=file, key=f"model.{role.key}.base")
-        bases.append(part.pop("base"))
-        lines.append([(_played(term, roles, file, role.key), effect) for term, effect in part.items()])
-    table: dict[Profile, tuple[float, ...]] = {}
-    for profile in product(*(role.action_keys for role in roles)):
-        played = set(enumerate(profile))
-        table[profile] = tuple(
-            # Decimal inputs, binary sums: ten digits keep 0.1 + 0.2 at 0.3.
-            round(base + sum(effect for needed, effect in own if needed <= played), 10)
-            for base, own in zip(bases, lines, strict=True)
+        base = part.pop("base")
+        lines.append((base, [(_played(term, roles, file, role.key), effect) for term, effect in part.items()]))
+    # Decimal inputs, binary sums: ten digits keep 0.1 + 0.2 at 0.3.
+    return {
+        profile: tuple(
+            round(base + sum(effect for needed, effect in effects if needed <= set(enumerate(profile))), 10)
+            for base, effects in lines
         )
-    return table
+        for profile in product(*(role.action_keys for role in roles))
+    }
 
 
 def check_model(model: Model, roles: tuple[Role, ...], table: dict[Profile, tuple[float, ...]], file: str) -> None:
@@ -263,8 +261,7 @@ def _cast_for(source: ScenarioFile, path: Path) -> CastFile | None:
 
 
 def _build(source: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
-    entries = source.roles or (cast.roles if cast else [])
-    roles = _roles(entries, cast, file)
+    roles = _roles(source.roles or (cast.roles if cast else []), cast, file)
     pair = source.canonical or (cast.canonical if cast else None)
     assert pair is not None, "a file without a cast has its own canonical profiles"
     green, tragedy = _canonical(pair, roles, file)
