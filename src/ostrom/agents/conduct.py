@@ -307,11 +307,11 @@ def _chance(strategy: Strategy, view: View, rounds: tuple[Round, ...]) -> int:
 
 
 def _table(strategy: Strategy, view: View) -> dict[str, int]:
-    chances = {}
-    for own, other in PLACES:
+    def after(own: int, other: int) -> int:
         profile = (own - 1, other - 1) if view.seat == 0 else (other - 1, own - 1)
-        chances[place_key(own, other)] = _chance(strategy, view, (Round(1, profile, view.game.payoff(profile)),))
-    return chances
+        return _chance(strategy, view, (Round(1, profile, view.game.payoff(profile)),))
+
+    return {place_key(own, other): after(own, other) for own, other in PLACES}
 
 
 def _machine(strategy: Strategy, view: View) -> dict[str, Any]:

@@ -234,8 +234,9 @@ class AgentConfig(Declared):
 
 def _as_values(value: Any) -> Any:
     """Normalise plain data so that equal numbers are identical: 1.0 is 1."""
-    if isinstance(value, dict):
-        return {str(key): _as_values(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_values(inner) for inner in value]
+    match value:
+        case dict():
+            return {str(key): _as_values(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_as_values(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -189,26 +189,29 @@ def answer_alone(form: Form, text: str, answer: Answer, prompt: Prompt) -> str:
     >>> answer_alone(Choice(("cooperate", "defect")), "They will.\\n[A0]", Answer("cooperate", "exact"), prompt)
     '[A0]'
     """
-    if isinstance(form, Text):
-        return text.strip()
     last = text.strip().rpartition("\n")[2].strip()
-    bound = isinstance(form, Number) and last.startswith("{")
-    again = read(form, last, prompt.labels)
-    if isinstance(again, Answer) and again.value == answer.value and not bound:
-        return last
-    if isinstance(form, Number):
-        return f"[{answer.value}]"
-    if isinstance(form, Choice):
-        return f"[{prompt.labels.get(answer.value, answer.value)}]"
+    again = None if isinstance(form, Text) else read(form, last, prompt.labels)
+    match form:
+        case Text():
+            return text.strip()
+        case Number() if last.startswith("{"):  # a bound reply
+            return f"[{answer.value}]"
+        case _ if isinstance(again, Answer) and again.value == answer.value:
+            return last
+        case Number():
+            return f"[{answer.value}]"
+        case Choice():
+            return f"[{prompt.labels.get(answer.value, answer.value)}]"
     return orjson.dumps(_labelled(answer.value, prompt.labels)).decode()
 
 
 def _labelled(value: Any, labels: Any) -> Any:
     """Return a value with option keys replaced by their labels."""
-    if isinstance(value, dict):
-        return {labels.get(key, key): _labelled(each, labels) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_labelled(each, labels) for each in value]
+    match value:
+        case dict():
+            return {labels.get(key, key): _labelled(each, labels) for key, each in value.items()}
+        case list():
+            return [_labelled(each, labels) for each in value]
     return labels.get(value, value) if isinstance(value, str) else value
 
 

@@ -219,9 +219,8 @@ class LanguageAgent:
             return reply.text, self._read(reply, prompt, form, constrained=True)
         reply = await self.call(context, Request(tuple(messages), params, lasting=lasting), part)
         result = self._read(reply, prompt, form)
-        if isinstance(result, Answer) and concludes(form, reply.text, prompt.labels, result):
-            return reply.text, result
-        if bound is None or not self.model.abilities.prefill:
+        is_whole = isinstance(result, Answer) and concludes(form, reply.text, prompt.labels, result)
+        if is_whole or bound is None or not self.model.abilities.prefill:
             return reply.text, result
         begun = reply.text.rstrip() + "\n"
         end = await self.call(
@@ -385,8 +384,7 @@ class LanguageAgent:
         keys = [key for key, share in odds.items() if share > 0]
         if len(keys) == 1:
             return replace(mixed, value=keys[0], probabilities=odds)
-        rng = context.draw("sample")
-        drawn = keys[int(rng.choice(len(keys), p=[odds[key] for key in keys]))]
+        drawn = keys[int(context.draw("sample").choice(len(keys), p=[odds[key] for key in keys]))]
         return replace(mixed, value=drawn, probabilities=odds)
 
 

@@ -7,16 +7,17 @@ asked for again.
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add, mul, sub, truediv
 from typing import Any, ClassVar, TypeAlias
 
 from ostrom.agents.base import DecisionContext
 from ostrom.games.parameters import shown
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.base import closed_object, seat_key
-from ostrom.mechanisms.protocol import View
+from ostrom.mechanisms.protocol import Round, View
 from ostrom.models.asking import arguments_of
 from ostrom.models.base import ToolSpec
 
@@ -216,12 +217,8 @@ def _value(node: ast.expr) -> Fraction:
                 raise ToolFailed(f"a number has more than {MOST_DIGITS} digits")
             return base ** int(power)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
-            one, other = _value(left), _value(right)
-            if isinstance(op, ast.Add):
-                return _small(one + other)
-            if isinstance(op, ast.Sub):
-                return _small(one - other)
-            return _small(one * other if isinstance(op, ast.Mult) else one / other)
+            compute = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv}[type(op)]
+            return _small(compute(_value(left), _value(right)))
     raise ToolFailed("only numbers, + - * / ** and parentheses are allowed")
 
 
@@ -261,16 +258,18 @@ def _looked_back(scene: Scene, first: Any, last: Any) -> str:
         raise ToolFailed("first and last are whole numbers from 1 on, first not above last")
     if last - first >= MOST_ROUNDS:
         raise ToolFailed(f"at most {MOST_ROUNDS} rounds at a time")
-    lines = []
-    for played in view.history:
-        if first <= played.number <= last and not played.void:
-            moves = [
-                f"{'you' if seat == view.seat else seat_key(seat)} {_label(scene, seat, place)} "
-                f"({shown(round(paid, 9))})"
-                for seat, (place, paid) in enumerate(zip(played.actions, played.payoffs, strict=True))
-            ]
-            lines.append(f"round {played.number}: {', '.join(moves)}")
+    lines = [
+        f"round {played.number}: {', '.join(_moves(scene, played))}"
+        for played in view.history
+        if first <= played.number <= last and not played.void
+    ]
     return "\n".join(lines) or "no such round has been played"
+
+
+def _moves(scene: Scene, played: Round) -> Iterator[str]:
+    for seat, (place, paid) in enumerate(zip(played.actions, played.payoffs, strict=True)):
+        who = "you" if seat == scene.view.seat else seat_key(seat)
+        yield f"{who} {_label(scene, seat, place)} ({shown(round(paid, 9))})"
 
 
 def _label(scene: Scene, seat: int, place: int) -> str:

@@ -55,16 +55,17 @@ def build_game(spec: str | Mapping[str, Any] | Game | Path, *, key: str | None =
     >>> build_game({"actions": ["a", "b"], "payoffs": [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]}).seats
     2
     """
-    if isinstance(spec, Game):
-        return spec
-    if isinstance(spec, Path) or (isinstance(spec, str) and is_game_file(spec)):
-        return load_game(_beside(spec, file), key=key)
-    if isinstance(spec, Mapping) and "file" in spec:
-        return _from_file(spec, key, file)
-    if isinstance(spec, Mapping) and _inline(spec):
-        from ostrom.games.yaml_file import game_from_mapping
+    match spec:
+        case Game():
+            return spec
+        case Path() | str() if isinstance(spec, Path) or is_game_file(spec):
+            return load_game(_beside(spec, file), key=key)
+        case Mapping() if "file" in spec:
+            return _from_file(spec, key, file)
+        case Mapping() if _inline(spec):
+            from ostrom.games.yaml_file import game_from_mapping
 
-        return game_from_mapping(spec, key=key, file=file)
+            return game_from_mapping(spec, key=key, file=file)
     try:
         return games.build(spec, key=key, file=file)
     except GameError as error:
@@ -95,14 +96,14 @@ def is_game_file(name: str) -> bool:
 
 def game_files(stated: Any, file: str | None) -> dict[str, str]:
     """Return the game files named in parts of a study, at any depth, with their hashes."""
-    if isinstance(stated, Mapping):
-        return {name: of for part in stated.values() for name, of in game_files(part, file).items()}
-    if isinstance(stated, list | tuple):
-        return {name: of for part in stated for name, of in game_files(part, file).items()}
-    if not (isinstance(stated, str) and is_game_file(stated)):
-        return {}
-    path = _beside(stated, file)
-    return {stated: content_hash(path.read_bytes())} if path.is_file() else {}
+    match stated:
+        case Mapping():
+            return game_files(list(stated.values()), file)
+        case list() | tuple():
+            return {name: of for part in stated for name, of in game_files(part, file).items()}
+        case str() if is_game_file(stated) and (path := _beside(stated, file)).is_file():
+            return {stated: content_hash(path.read_bytes())}
+    return {}
 
 
 def game_hashes(manifest: Mapping[str, Any]) -> dict[str, str]:

@@ -118,10 +118,11 @@ def _as_text(value: Any) -> str:
 
 def _filled(payoffs: Any, values: Mapping[str, Any]) -> Any:
     """Replace formulas of parameters in payoffs by their values."""
-    if isinstance(payoffs, Mapping):
-        return {outcome: _filled(paid, values) for outcome, paid in payoffs.items()}
-    if isinstance(payoffs, list):
-        return [_filled(paid, values) for paid in payoffs]
+    match payoffs:
+        case Mapping():
+            return {outcome: _filled(paid, values) for outcome, paid in payoffs.items()}
+        case list():
+            return [_filled(paid, values) for paid in payoffs]
     return evaluate(payoffs, values) if isinstance(payoffs, str) else payoffs
 
 

@@ -180,9 +180,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     def value(self, seat: int, action: int) -> Value:
         """Return the meaning of an action: an option's name, or an amount."""
         options = self.actions[seat]
-        if isinstance(options, Amounts) and action < options.levels:
-            return options.value(action)
-        return options[action]
+        return options.value(action) if isinstance(options, Amounts) and action < options.levels else options[action]
 
     def named_actions(self, seat: int) -> tuple[str, ...]:
         """Return the names of a seat's actions; refused for amounts, which are not enumerated."""
@@ -205,9 +203,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     def amount(self, seat: int, action: int) -> float | None:
         """Return the amount of an action; None if it is no amount."""
         options = self.actions[seat]
-        if not isinstance(options, Amounts) or action >= options.levels:
-            return None
-        return float(options.value(action))
+        return None if not isinstance(options, Amounts) or action >= options.levels else float(options.value(action))
 
     def _complete(self, **values: Any) -> None:
         """Replace fields of a frozen game that is being made by their complete values."""

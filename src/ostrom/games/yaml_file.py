@@ -302,12 +302,13 @@ def _is_list(value: Any) -> bool:
 
 def _brief(value: Any) -> Any:
     # A whole nested table in an error message helps nobody.
-    if isinstance(value, Mapping):
-        return f"a mapping of {len(value)}"
-    if _is_list(value):
-        return f"a list of {len(value)}"
-    if value is None:
-        return "nothing"
+    match value:
+        case Mapping():
+            return f"a mapping of {len(value)}"
+        case _ if _is_list(value):
+            return f"a list of {len(value)}"
+        case None:
+            return "nothing"
     return value if len(text := str(value)) <= 60 else text[:57] + "..."
 
 

@@ -137,9 +137,7 @@ def rule_of(annotation: Any) -> Rule | None:
         return _one_of(arguments)
     if origin is Annotated:
         return _marked(*arguments)
-    if origin in (Union, UnionType):
-        return _either([rule_of(argument) for argument in arguments])
-    return None
+    return _either([rule_of(argument) for argument in arguments]) if origin in (Union, UnionType) else None
 
 
 def _marked(kind: Any, *marks: Any) -> Rule | None:

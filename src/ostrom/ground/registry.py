@@ -113,18 +113,17 @@ def parts_of_packages(study: Any) -> dict[str, str]:
     names: set[str] = set()
     waiting = [study]
     while waiting:
-        value = waiting.pop()
-        if isinstance(value, Mapping):
-            waiting += [*value.keys(), *value.values()]
-        elif isinstance(value, list | tuple):
-            waiting += value
-        elif isinstance(value, str) and (name := _NAME.match(value)):
-            names.add(name[0])
-    points = (point for group in _PARTS for point in _entry_points().select(group=group))
+        match waiting.pop():
+            case Mapping() as value:
+                waiting += [*value.keys(), *value.values()]
+            case list() | tuple() as value:
+                waiting += value
+            case str() as value if name := _NAME.match(value):
+                names.add(name[0])
     return {
-        f"{point.group}.{point.name}": f"{point.dist.name} {point.dist.version}"
-        for point in points
-        if point.name in names and point.dist is not None and point.dist.name != "ostrom"
+        part: f"{point.dist.name} {point.dist.version}"
+        for part, point in _points().items()
+        if point.name in names and point.dist.name != "ostrom"
     }
 
 
