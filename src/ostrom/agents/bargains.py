@@ -40,9 +40,8 @@ def makes_delegation_stable(view: View, mediator: Sequence[int]) -> bool:
     """Return whether all delegating, and thereby cooperating, is an equilibrium under a mediator."""
     rules, game = rules_of(view.mechanism), view.game
     together = tuple(rules.pivotal(game, seat) for seat in range(game.seats))
-    if together not in rules.cooperation(game, mediator):
-        return False
-    return is_equilibrium(rules.induced(game, mediator), together)
+    cooperates = together in rules.cooperation(game, mediator)
+    return cooperates and is_equilibrium(rules.induced(game, mediator), together)
 
 
 def stable_design(view: View, form: Form) -> dict[str, Any]:

@@ -166,8 +166,8 @@ def if_alike(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG00
     """Return whether to choose ``if_alike``: if kind, where all choosing it is an equilibrium."""
     if "error" not in view.facts or not kind(strategy, view):
         return False
-    game = view.game
-    return is_equilibrium(compared_game(game, view.facts["error"]), tuple(len(names) for names in game.actions))
+    alike = tuple(len(names) for names in view.game.actions)
+    return is_equilibrium(compared_game(view.game, view.facts["error"]), alike)
 
 
 def punish(strategy: Strategy, view: View, form: Form) -> dict[str, int]:

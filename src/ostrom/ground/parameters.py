@@ -199,7 +199,7 @@ def _number(kind: type, marks: Sequence[Any]) -> Rule:
     def fits(value: Any) -> bool:
         if not is_number(value):
             return False
-        if kind is float and (finite or integral) and not _is_finite(value):
+        if kind is float and (finite or integral) and not is_finite(value):
             return False
         return (
             (not integral or value == int(value))
@@ -213,7 +213,8 @@ def _number(kind: type, marks: Sequence[Any]) -> Rule:
     return Rule(" ".join([noun, *_range(bounds)]), fits)
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
+    """Return whether a number is finite and a float can hold it."""
     try:
         return isfinite(value)
     except OverflowError:  # an integer that no float can hold

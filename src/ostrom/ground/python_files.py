@@ -9,6 +9,7 @@ read it runs no code; a part that refuses to be played then stands in its place.
 import hashlib
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -166,11 +167,8 @@ def _digest(text: str) -> str:
 
 def _line(error: BaseException, place: str) -> int | None:
     """Return the last line of the file in a traceback."""
-    trace, line = error.__traceback__, None
-    while trace is not None:
-        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == place else line
-        trace = trace.tb_next
-    return line
+    trace = traceback.walk_tb(error.__traceback__)
+    return next((line for frame, line in [*trace][::-1] if frame.f_code.co_filename == place), None)
 
 
 class AbsentPart:

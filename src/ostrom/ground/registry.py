@@ -27,7 +27,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
 from ostrom.ground import parameters, python_files
@@ -372,36 +372,36 @@ class Registry(Generic[T]):
         if name in self._clashes:
             several = ", ".join(dict.fromkeys(self._clashes[name]))
             raise StudyError(f"several packages have a {self.kind} of that name: {several}", key=name)
-        if name not in modules and name not in points:
-            if (part := self._from_code(name)) is not None or (part := self._absent(name)) is not None:
-                return part
+        part: Callable[..., T] | None
+        if name in modules or name in points:
+            part = self._loaded(name)
+        else:
+            part = self._from_code(name) or self._absent(name)
+        if part is None:
             raise UnknownName(self.kind, name, self.names(), broken_note() if self.folder else "")
-        return self._loaded(name)
+        return part
 
-    def _absent(self, name: str) -> Callable[..., T] | None:
+    def _absent(self, name: str) -> Any:
         """Return the placeholder of a missing part of a run; otherwise refuse with the package's name."""
         package = NEEDED.get(f"{self.group}.{name}")
-        if package is None:
-            return None
-        factory: Callable[..., T] | None = import_module(self.code).absent(name) if self.code else None
-        if factory is not None:
-            return factory
-        raise UsageError(
-            f"{self.kind} {name!r} is part of the package {package}, which is not installed "
-            f"(pip install '{package.rpartition(', ')[2].replace(' ', '==')}')"
-        )
+        placeholder = import_module(self.code).absent(name) if package and self.code else None
+        if package is not None and placeholder is None:
+            raise UsageError(
+                f"{self.kind} {name!r} is part of the package {package}, which is not installed "
+                f"(pip install '{package.rpartition(', ')[2].replace(' ', '==')}')"
+            )
+        return placeholder
 
-    def _from_code(self, name: str) -> Callable[..., T] | None:
+    def _from_code(self, name: str) -> Any:
         """Return a part in a user's Python file, or its placeholder if the code is missing."""
         if not python_files.is_code(name):
             return None
         part, module = python_files.part_of(name), import_module(self.code) if self.code else None
-        factory: Callable[..., T] | None = part
         if module is not None:
-            factory = module.absent(name) if part is None else module.from_code(name, part)
-        elif part is not None and not callable(part):
+            return module.absent(name) if part is None else module.from_code(name, part)
+        if part is not None and not callable(part):
             raise StudyError(f"{self.kind} {python_files.readable(name)}: must be a function that makes one")
-        return factory
+        return part
 
     def _loaded(self, name: str) -> Callable[..., T]:
         """Load the part of a unique name; errors of its package are one line."""
@@ -409,24 +409,20 @@ class Registry(Generic[T]):
         module, _, attribute = (place or "").partition(":")
         try:
             if place is None:
-                factory: Callable[..., T] = self._foreign[name].load()
-                return factory
+                return cast("Callable[..., T]", self._foreign[name].load())
             package = import_module(module)
             if module == self.declared:
-                declared: Callable[..., T] = package.DECLARED[name]
-                return declared
-        except OstromError:
-            raise
+                return cast("Callable[..., T]", package.DECLARED[name])
         except (Exception, SystemExit) as error:
-            if module.startswith("ostrom."):  # an error of ours, or Ctrl-C in the middle of an import
+            # An error of ours, or Ctrl-C in the middle of an import, stays what it is.
+            if isinstance(error, OstromError) or module.startswith("ostrom."):
                 raise
             where = module or f"package {owner(self._foreign[name])}"
             raise StudyError(f"{self.kind} {name}: {where} cannot be loaded: {_reason(error)}") from error
         constant = attribute or self.constant
         if not hasattr(package, constant):
             raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {constant}")
-        part: Callable[..., T] = getattr(package, constant)
-        return part
+        return cast("Callable[..., T]", getattr(package, constant))
 
     def get_instance(self, name: str, kind: type[Part]) -> Part:
         """Return a part that is an object, not a factory; one of another type is refused."""

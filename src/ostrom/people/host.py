@@ -466,8 +466,7 @@ class Host:
             live = self.codes.get(code)
             if live is None or live.earned is None or live.test or code in paid:
                 return False
-            rules = self.people if live.cell is None else self.plan.people_of(live.cell)
-            return bool(owed(source, *due(rules.pay, live.earned, live.points)))
+            return bool(owed(source, *due(self.plan.people_of(live.cell).pay, live.earned, live.points)))
 
         # The earlier of two clocks, so that a jump forward of the system clock erases nobody.
         now = min(time.time(), self._epoch + time.monotonic())

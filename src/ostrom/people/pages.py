@@ -183,8 +183,7 @@ class Pages:
     def end(self, live: LiveVisit, how: str) -> dict[str, Any]:
         """Return the final page of a visit, with its code and payment."""
         w, people = words(live.language), self.people
-        pay = people if live.cell is None else self.host.plan.people_of(live.cell)
-        base, bonus = due(pay.pay, live.earned or how, live.points)
+        base, bonus = due(self.host.plan.people_of(live.cell).pay, live.earned or how, live.points)
         values = {"base": base, "bonus": bonus, "currency": people.pay.currency}
         paid = w.paid_all if base else w.paid_bonus if bonus else w.paid_nothing
         title, _, rest = w[f"end_{how}"].partition(". ")

@@ -92,8 +92,10 @@ class PeoplePlan(StudyPlan):
         """The levels of a cell in words."""
         return ", ".join(f"{name}: {level}" for name, level in self._cell(cell).labels.items()) or "all"
 
-    def people_of(self, cell: int) -> People:
-        """Return the section ``people`` of one cell."""
+    def people_of(self, cell: int | None) -> People:
+        """Return the section ``people`` of one cell; None for that of the study."""
+        if cell is None:
+            return self.people
         data, _ = self._data(cell)
         return validate(StudyFile, {"name": self.study.name, **data}, self.file).people or self.people
 

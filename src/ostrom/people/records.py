@@ -71,8 +71,7 @@ class Records:
             facts: dict[str, Any] = {} if ended is None else ended[3]
             end = None if ended is None else "withdrawn" if ended[0] == "withdrawn" else str(facts.get("end", ended[0]))
             points = float(facts.get("points") or 0.0)
-            pay = (self.plan.people if visitor.cell is None else self.plan.people_of(visitor.cell)).pay
-            earned = str(facts.get("earned") or end)
+            pay, earned = self.plan.people_of(visitor.cell).pay, str(facts.get("earned") or end)
             base, bonus = due(pay, earned, points) if end is not None else (Decimal(0), Decimal(0))
             cell = "" if visitor.cell is None else self.plan.cell_name(visitor.cell)
             left = Decimal(0) if visitor.test else owed(self.plan.people.source.name, base, bonus)

@@ -112,10 +112,8 @@ class Admin:
         unblinded = bool(host.register.meta("unblinded"))
         cells = [self._cell(cell, real, unblinded) for cell in range(host.plan.cells)]
         used = {external for source, external in host.known if source == self.reader.source.name}
-        own = self.reader.source.places is not None
-        links = [
-            link for number, link in enumerate(self._links, 1) if not own or str(number) not in used
-        ]  # fmt: skip
+        used = used if self.reader.source.places is not None else set()
+        links = [link for number, link in enumerate(self._links, 1) if str(number) not in used]
         return {
             "at": f"admin-{'closed' if host.closed else 'open'}-{'results' if unblinded else 'blind'}",
             "places": self._places(real), "people": len(real), "cells": cells, "quota": host.people.quota,
@@ -139,9 +137,8 @@ class Admin:
     def _cell(self, cell: int, real: list[LiveVisit], unblinded: bool) -> dict[str, Any]:
         here = [live for live in real if live.cell == cell]
         done = [live for live in here if live.end == "done" and not live.excluded]
-        excluded = sum(live.end == "done" and live.excluded for live in here)
         left = Counter(WHERE[live.end] for live in here if live.end not in (None, "done"))
-        left |= Counter({"excluded": excluded})
+        left.update("excluded" for live in here if live.end == "done" and live.excluded)
         return {
             "name": self.host.plan.cell_name(cell), "done": len(done), "left": left.total(),
             "why": ", ".join(f"{count} {end}" for end, count in left.most_common()),
@@ -169,14 +166,16 @@ class Admin:
 
     def _money(self, real: list[LiveVisit]) -> dict[str, Any]:
         """Return what is owed to people whose visit is over and who are in no payment file."""
-        paid, total, count = self.host.register.payments(), Decimal(0), 0
-        for live in real:
-            if live.earned is None or live.code in paid:
-                continue
-            rules = self.host.people if live.cell is None else self.host.plan.people_of(live.cell)
-            amount = owed(self.reader.source.name, *due(rules.pay, live.earned, live.points))
-            total, count = total + amount, count + bool(amount)
-        return {"owed": f"{total:.2f}", "owed_to": count, "base_by": self.reader.source.name in BY_PLATFORM}
+        paid, source, plan = self.host.register.payments(), self.reader.source.name, self.host.plan
+        amounts = [
+            owed(source, *due(plan.people_of(live.cell).pay, live.earned, live.points))
+            for live in real
+            if live.earned is not None and live.code not in paid
+        ]
+        return {
+            "owed": f"{sum(amounts, Decimal(0)):.2f}", "owed_to": sum(map(bool, amounts)),
+            "base_by": source in BY_PLATFORM,
+        }  # fmt: skip
 
     async def close(self, request: Request) -> Response:
         """Close recruiting, or reopen it."""

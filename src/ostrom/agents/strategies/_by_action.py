@@ -203,8 +203,7 @@ class Random(Strategy):
     def __init__(self, p: Share | None = None) -> None:
         self.p = None if p is None else float(p)
         self.needs_cooperation = self.p is not None
-        if self.p is not None:
-            self.stochastic = 0 < self.p < 1
+        self.stochastic = self.p is None or 0 < self.p < 1
 
     def move(self, past: Past) -> float:
         """The chance of cooperating, whatever the past."""

@@ -115,8 +115,7 @@ class GenerousTitForTat(Reciprocator):
     def __init__(self, g: Share | None = None, *, tolerance: Tolerance = 0) -> None:
         self.tolerance = tolerance
         self.g = None if g is None else float(g)
-        if self.g is not None:
-            self.stochastic = 0 < self.g < 1
+        self.stochastic = self.g is None or 0 < self.g < 1
         self._cache: dict[tuple[Game, int], float] = {}
 
     def move(self, past: Past) -> float:

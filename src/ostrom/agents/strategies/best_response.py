@@ -321,10 +321,8 @@ class BestResponse(ByAction):
         rules, game, seat = rules_of(view.mechanism), view.game, view.seat
         candidates = [stable_design(view, form), unfriendly_design(view, form), *_mediators(game, seat, form)]
 
-        def worth(value: dict[str, Any]) -> float:
-            return rational_payoffs(rules.induced(game, rules.read(game, seat, value)))[seat]
-
-        worths = [worth(value) for value in candidates]
+        induced = [rules.induced(game, rules.read(game, seat, value)) for value in candidates]
+        worths = [rational_payoffs(game_under)[seat] for game_under in induced]
         return candidates[next(i for i, w in enumerate(worths) if w >= max(worths) - 1e-9)]
 
     def vote(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002

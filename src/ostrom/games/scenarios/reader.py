@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import product
-from math import isfinite, prod
+from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from ostrom.games.scenarios.scenario import CLAIMS_OF_CLASS, Action, Canonical, 
 from ostrom.games.scenarios.schema import CanonicalEntry, CanonicalPair, CastFile, RoleEntry, ScenarioFile, parse
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.files import read_text_file
+from ostrom.ground.parameters import is_finite
 from ostrom.ground.registry import NamedFiles, broken_note, replication_files
 
 
@@ -67,18 +68,11 @@ def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[fl
         )
     for role, value in zip(roles, row, strict=True):
         # True is an int in Python and would silently count as 1.
-        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
             raise StudyError(
                 "payoff must be a finite number", file=file, key=f"{key}.{role.key}", actual=_error_text(value)
             )
     return tuple(float(value) for value in row)
-
-
-def _finite(value: int | float) -> bool:
-    try:
-        return isfinite(value)
-    except OverflowError:
-        return False
 
 
 def _error_text(value: object) -> object:
