@@ -99,8 +99,7 @@ def _predicted_move(view: View, form: Form, other: int) -> Value:
         for move in played.facts["moves"]
         if (move["seat"], move["stage"]) == (other, stage)
     ]
-    good = game.cooperative[other]
-    if good is not None:
+    if (good := game.cooperative[other]) is not None:
         values.append(game.value(other, good))
     if isinstance(form, Number):
         amounts = [value for value in values if not isinstance(value, str)]

@@ -292,8 +292,7 @@ class LanguageAgent:
         """Parse the answer in a reply; short replies to the same question are cached."""
         text, labels, cut = reply.text, prompt.labels, reply.finish == "length"
         key = (text, id(labels), id(form), cut, constrained)
-        cached = self._read_before.get(key)
-        if cached is not None:
+        if (cached := self._read_before.get(key)) is not None:
             return cached[0]
         result = read(form, text, labels, strict=self.config.strict, cut=cut)
         if constrained and isinstance(result, Answer):
@@ -416,8 +415,7 @@ class SeatedAgent(LanguageAgent):
 
 def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
     """Refuse a model that cannot be asked as its configuration says."""
-    lacking = styles.build(config.style, key="agent.style").missing_ability(abilities)
-    if lacking:
+    if lacking := styles.build(config.style, key="agent.style").missing_ability(abilities):
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
     if config.tools and not abilities.tools:
         raise StudyError(f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools")

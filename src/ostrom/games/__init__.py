@@ -156,8 +156,7 @@ def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Ga
     from ostrom.games.yaml_file import game_from_mapping, game_to_mapping
 
     changeable = ("name", "title", "citation", "roles", "cooperative", "defective")
-    unknown = [name for name in spec if name != "file" and name not in changeable]
-    if unknown:
+    if unknown := [name for name in spec if name != "file" and name not in changeable]:
         raise StudyError(f"unknown key {unknown[0]!r}", key=key, file=file, allowed=("file", *changeable))
     if not isinstance(spec["file"], (str, Path)):
         raise StudyError("must be a path", key=f"{key}.file" if key else "file", file=file, actual=spec["file"])

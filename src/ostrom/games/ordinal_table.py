@@ -34,8 +34,7 @@ def read_table(path: str | PathLike[str]) -> list[dict[str, str]]:
 def _rows(lines: list[str], file: str) -> list[dict[str, str]]:
     separator = max(";,\t", key=lines[0].count)
     header = [cell.strip() for cell in next(csv.reader(lines[:1], delimiter=separator))]
-    missing = [name for name in ("game_number", *CELLS) if name not in header]
-    if missing:
+    if missing := [name for name in ("game_number", *CELLS) if name not in header]:
         raise StudyError(f"lacks the columns {', '.join(missing)}", file=file, actual=header)
     if len(set(header)) != len(header):
         raise StudyError("names a column twice", file=file, actual=header)
@@ -64,8 +63,7 @@ def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
             problems.append(f"row {place}: game_number must be 1 to 144 (found {row.get('game_number')!r})")
             continue
         counts[number] += 1
-        faults = _faults(row, ordinal_game(number))
-        if faults:
+        if faults := _faults(row, ordinal_game(number)):
             problems.append(f"game {number}: {'; '.join(faults)}")
     problems += [f"game {number}: listed {times} times" for number, times in sorted(counts.items()) if times > 1]
     problems += [f"game {number}: missing" for number in range(1, 145) if number not in counts]

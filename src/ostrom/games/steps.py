@@ -31,8 +31,7 @@ def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
         if not todo:
             break
         prefix = todo.popleft()
-        due = _after(game, prefix)
-        if due is not None:
+        if (due := _after(game, prefix)) is not None:
             steps.setdefault(tuple((turn.seat, turn.stage, _kind(turn.options)) for turn in due), tuple(due))
             todo += [(*prefix, 0), (*prefix, -1)]
     return tuple(steps.values())

@@ -240,8 +240,7 @@ def rules_of(factory: Callable[..., Any]) -> Mapping[str, Rule]:
     for parameter in inspect.signature(factory).parameters.values():
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
             continue
-        rule = rule_of(_resolved(parameter.annotation, names))
-        if rule is not None:
+        if (rule := rule_of(_resolved(parameter.annotation, names))) is not None:
             rules[parameter.name] = rule
     return rules
 

@@ -87,8 +87,7 @@ class Host:
             if error is not None and not isinstance(error, SkipMatch):
                 self.failed, self.failure = self.failed + 1, str(error)
             return
-        live = self.live_visits.get(unit.index // self.plan.stride)
-        if live is not None and error is None:
+        if (live := self.live_visits.get(unit.index // self.plan.stride)) is not None and error is None:
             await self.journal.flush()  # the result of a visit is read from the journal
             ending = self.journal.outcome_of(unit.index) or ("", None, None, {})
             self._close(live, str(ending[3].get("end", "done")), ending[3])

@@ -156,8 +156,7 @@ class Inbox:
         loop = asyncio.get_running_loop()
         key = (entry.unit, entry.player)
         self._open[key] = entry
-        wait = entry.due - loop.time()
-        if wait > 0:
+        if (wait := entry.due - loop.time()) > 0:
             entry.timer = loop.call_later(wait, self._changed, *key)
         self._changed(*key)
         try:

@@ -111,8 +111,7 @@ class Pages:
             return self._accommodation(entry, w)
         facts = decision.view.facts
         step = self.people.visit[facts["number"]]
-        sheet = self.host.sheet(decision, live.language)
-        if sheet is not None:
+        if (sheet := self.host.sheet(decision, live.language)) is not None:
             wrong = dict.fromkeys(facts.get("wrong", ()), w.wrong_here)
             for name, question in sheet.named():
                 if name in wrong and question.explain:

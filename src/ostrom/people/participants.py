@@ -136,8 +136,7 @@ class Participants:
         if invited is None:
             raise Refused(400, words(language).wrong_invitation)
         source = self.reader.source.name
-        before = self.host.returning_visit(source, invited.external)
-        if before is not None:
+        if (before := self.host.returning_visit(source, invited.external)) is not None:
             who = self.host.known[source, invited.external]
             # Whoever knows an id could act for that person: without the cookie only the same session may return.
             if before is not own and (not who.session or who.session != invited.session):
@@ -186,8 +185,7 @@ class Participants:
         decision = entry.decision
         if entry.prompt is not None:
             return read_decision(decision.form, entry.prompt.labels, form)
-        sheet = self.host.sheet(decision, self.host.people.languages[0])
-        if sheet is not None:
+        if (sheet := self.host.sheet(decision, self.host.people.languages[0])) is not None:
             return read_sheet(sheet, form)
         assert isinstance(decision.form, Choice)
         return read_decision(decision.form, {option: option for option in decision.form.options}, form)

@@ -98,8 +98,7 @@ class Records:
         if out.exists():
             raise UsageError(f"{out}: is there already; a payment file is written once")
         paid, draft = self.register.payments(), out.with_name(f".{out.name}.draft")
-        begun = [one for one in paid.values() if one.file == out.name]
-        if begun and draft.exists():
+        if (begun := [one for one in paid.values() if one.file == out.name]) and draft.exists():
             draft.rename(out)
             return len(begun), sum((Decimal(one.amount) for one in begun), Decimal(0))
         rows = [

@@ -228,8 +228,7 @@ class Book:
             self.visits[visit] = Visitor(str(value["code"]), bool(value["test"]), float(value["at"]))
             self.codes[str(value["code"])] = visit
             self.last = max(self.last, visit)
-        visitor = self.visits.get(visit)
-        if visitor is not None and "cell" in value:
+        if (visitor := self.visits.get(visit)) is not None and "cell" in value:
             visitor.cell = int(value["cell"])
         elif visitor is not None and "table" in value and visitor.cell is not None:
             index, player, match = int(value["table"]), int(value["player"]), int(value["match"])
