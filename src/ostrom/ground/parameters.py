@@ -28,32 +28,25 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Ge:
+@dataclass(frozen=True)
+class _Bound:
+    bound: float
+
+
+class Ge(_Bound):
     """A value must be at least ``bound``."""
 
-    bound: float
 
-
-@dataclass(frozen=True, slots=True)
-class Gt:
+class Gt(_Bound):
     """A value must be greater than ``bound``."""
 
-    bound: float
 
-
-@dataclass(frozen=True, slots=True)
-class Le:
+class Le(_Bound):
     """A value must be at most ``bound``."""
 
-    bound: float
 
-
-@dataclass(frozen=True, slots=True)
-class Lt:
+class Lt(_Bound):
     """A value must be less than ``bound``."""
-
-    bound: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +179,7 @@ def _either(rules: Sequence[Rule | None]) -> Rule | None:
 
 def _number(kind: type, marks: Sequence[Any]) -> Rule:
     integral = kind is int or NoFraction() in marks
-    bounds = {type(mark): mark.bound for mark in marks if isinstance(mark, Ge | Gt | Le | Lt)}
+    bounds = {type(mark): mark.bound for mark in marks if isinstance(mark, _Bound)}
     finite = Finite() in marks
 
     plain = (int,) if kind is int else (int, float)
@@ -236,13 +229,12 @@ def _range(bounds: Mapping[type, float]) -> list[str]:
 def rules_of(factory: Callable[..., Any]) -> Mapping[str, Rule]:
     """Return the rules of a function's or class's parameters by name; those without a rule are left out."""
     names = getattr(inspect.unwrap(_maker(factory)), "__globals__", {})
-    rules = {}
-    for parameter in inspect.signature(factory).parameters.values():
-        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-            continue
-        if (rule := rule_of(_resolved(parameter.annotation, names))) is not None:
-            rules[parameter.name] = rule
-    return rules
+    rules = {
+        parameter.name: rule_of(_resolved(parameter.annotation, names))
+        for parameter in inspect.signature(factory).parameters.values()
+        if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    }
+    return {name: rule for name, rule in rules.items() if rule is not None}
 
 
 def _maker(factory: Any) -> Any:

@@ -239,20 +239,16 @@ def _names(entry: PendingQuestion, w: PageWords) -> dict[str, str]:
     return names
 
 
-def _negotiated(entry: PendingQuestion, w: PageWords) -> list[tuple[str, str]]:
-    """Return the messages and offers of a negotiation, with their outcomes."""
-    lines = []
-    for event in entry.decision.view.facts.get("log") or ():
-        if "result" in event:
-            lines.append((w.result, w[f"result_{event['result']}"]))
-            continue
-        parts = [str(event["text"]).strip()]
-        if "accepts" in event:
-            parts.append(w.accepted if event["accepts"] else w.refused)
-        elif event["offer"]:
-            parts.append(f"{w.offer}: {_terms(entry, event['offer'], w)}")
-        lines.append((_player(entry, event["from"], w), "\n".join(filter(None, parts)) or NOTHING))
-    return lines
+def _negotiated(entry: PendingQuestion, event: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
+    """Return a message, an offer or an outcome of a negotiation: who, and what."""
+    if "result" in event:
+        return w.result, w[f"result_{event['result']}"]
+    parts = [str(event["text"]).strip()]
+    if "accepts" in event:
+        parts.append(w.accepted if event["accepts"] else w.refused)
+    elif event["offer"]:
+        parts.append(f"{w.offer}: {_terms(entry, event['offer'], w)}")
+    return _player(entry, event["from"], w), "\n".join(filter(None, parts)) or NOTHING
 
 
 def _terms(entry: PendingQuestion, offer: Mapping[str, Any], w: PageWords) -> str:
@@ -276,7 +272,7 @@ def _messages(entry: PendingQuestion, w: PageWords) -> list[tuple[str, str]]:
     texts = facts.get("messages") or ()
     names = {s: w.player.format(number=s + 1) if len(texts) > 2 else w.other for s in range(len(texts))} | {own: w.you}
     heard = [(names[s], str(texts[s]).strip() or "–") for s in _seats(entry) if s < len(texts)]
-    heard += _negotiated(entry, w)
+    heard += [_negotiated(entry, event, w) for event in facts.get("log") or ()]
     return heard + [_heard(message, w) for message in (facts.get("talk") or {}).get("messages", ())]
 
 

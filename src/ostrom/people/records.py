@@ -192,12 +192,15 @@ class Records:
         rounds, wrong = 0, []
         for index, table in sorted(self.plan.book.tables.items()):
             unit = self.plan.unit(index)
-            for (step, player, part), (answer, *_) in self.run.journal.answers(index).items():
-                if part or player not in table.people or answer.facts is None or "served" not in answer.facts:
-                    continue
+            served = {
+                (step, player): list(answer.facts["served"])
+                for (step, player, part), (answer, *_) in self.run.journal.answers(index).items()
+                if not part and player in table.people and answer.facts and "served" in answer.facts
+            }
+            rounds += len(served)
+            for (step, player), met in served.items():
                 assigned = [s.config.identity for i, s in enumerate(unit.players) if i != player]
                 visitor = self.plan.book.visits[table.people[player]]
-                rounds += 1
-                if list(answer.facts["served"]) != assigned or visitor.cell != table.cell:
+                if met != assigned or visitor.cell != table.cell:
                     wrong.append(f"match {index}, step {step}: {visitor.code} met another agent than assigned")
         return rounds, wrong

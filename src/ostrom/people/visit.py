@@ -15,7 +15,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 from ostrom.people.questions import Questionnaire
-from ostrom.people.schema import ENDS, People, Step
+from ostrom.people.schema import ENDS, Ask, People, Quiz, Step, Survey
 
 HOSTED = ("arrive", "assign", "seat", "match")
 """Kinds of decisions that the host answers, not the person."""
@@ -88,31 +88,26 @@ class Visit(Mechanism):
             if number == self.assigned_at:
                 story.cell = (yield from self._ask(game, story, "assign", ASSIGN))["cell"]
                 yield from self._accommodate(game, story)
-            match step.kind:
-                case "consent":
+            match step:
+                case Step(consent=str()):
                     if (yield from self._ask(game, story, "consent", AGREE, number)) == "decline":
                         raise Ended("declined")
-                case "text" | "debrief":
+                case Step(text=str()) | Step(debrief=str()):
                     yield from self._ask(game, story, step.kind, GO_ON, number)
-                case "quiz":
-                    yield from self._quiz(game, story, number, step)
-                case "match":
-                    yield from self._match(game, story, number, step)
-                case "ask":
-                    assert step.ask is not None
-                    reply = yield from self._ask(
-                        game, story, "ask", Questionnaire(questions=(step.ask,)).form("survey"), number
-                    )
-                    story.facts.setdefault("asked", {}).setdefault(step.ask.name, []).append(reply.get(step.ask.name))
-                case "survey":
-                    assert step.survey is not None
-                    reply = yield from self._ask(game, story, "survey", self.forms[step.survey.file], number)
-                    story.facts.setdefault("surveys", {})[step.survey.name] = reply
+                case Step(quiz=Quiz() as quiz):
+                    yield from self._quiz(game, story, number, quiz)
+                case Step(match=int() as match):
+                    yield from self._match(game, story, number, match - 1)
+                case Step(ask=Ask() as ask):
+                    form = Questionnaire(questions=(ask,)).form("survey")
+                    reply = yield from self._ask(game, story, "ask", form, number)
+                    story.facts.setdefault("asked", {}).setdefault(ask.name, []).append(reply.get(ask.name))
+                case Step(survey=Survey() as survey):
+                    reply = yield from self._ask(game, story, "survey", self.forms[survey.file], number)
+                    story.facts.setdefault("surveys", {})[survey.name] = reply
 
-    def _quiz(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
+    def _quiz(self, game: Game, story: VisitFacts, number: int, quiz: Quiz) -> Steps:
         """Ask until all answers are correct; a wrong one returns to the named text, or uses up a try."""
-        quiz = step.quiz
-        assert quiz is not None
         sheet, tries = self.sheets[quiz.file], 0
         back = next(
             (i for i, s in enumerate(self.people.visit) if quiz.wrong is not None and s.name == quiz.wrong), None
@@ -141,10 +136,10 @@ class Visit(Mechanism):
         form = Choice(tuple("none" if f == "none" else f"{f:g}" for f in time.accommodation))
         story.facts["accommodation"] = yield from self._ask(game, story, "accommodation", form)
 
-    def _match(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
-        assert step.match is not None and story.cell is not None
-        key = self.orders[story.cell][step.match - 1]
-        facts = {"match": step.match - 1, "game": key}
+    def _match(self, game: Game, story: VisitFacts, number: int, match: int) -> Steps:
+        assert story.cell is not None
+        key = self.orders[story.cell][match]
+        facts = {"match": match, "game": key}
         seat = yield from self._ask(game, story, "seat", SEAT, number, facts)
         ended = yield from self._ask(game, story, "match", MATCH, number, {**facts, "table": seat["table"]})
         story.points += ended["points"]

@@ -4,6 +4,7 @@ A profile is a pure Nash equilibrium when no role gains by changing its own acti
 Manoranjan & Gaikwad 2026 count them); it is strict when every such change loses.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ostrom.games.scenarios.scenario import Canonical, Claim, Profile, Scenario
@@ -151,15 +152,13 @@ def _status(scenario: Scenario, canonical: Canonical, stable: set[Profile]) -> C
     )
 
 
-def _ties(scenario: Scenario) -> list[Tie]:
-    ties = []
+def _ties(scenario: Scenario) -> Iterator[Tie]:
     for seat, role in enumerate(scenario.roles):
         for profile in (profile for profile in scenario.profiles() if profile[seat] == role.action_keys[0]):
             worth = _replies(scenario, seat, profile)
             best = [action for action, value in worth.items() if value == max(worth.values())]
             if len(best) > 1:
-                ties.append(Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best)))
-    return ties
+                yield Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best))
 
 
 def _finding(green: bool, tragedy: bool) -> Claim:
