@@ -82,7 +82,7 @@ def game_from_mapping(data: Any, *, file: str | None = None, key: str | None = N
     if not isinstance(data, Mapping):
         raise reader.error("a game is a mapping with 'actions' and 'payoffs'", actual=_brief(data))
     for key_written in data:
-        reader.refuse_if(key_written not in KEYS, f"unknown key {str(key_written)!r}", allowed=KEYS)
+        reader._refuse_if(key_written not in KEYS, f"unknown key {str(key_written)!r}", allowed=KEYS)
     for needed in ("actions", "payoffs"):
         if needed not in data:
             raise reader.error(f"lacks '{needed}'", actual=list(data))
@@ -151,28 +151,28 @@ class _Reader:
             allowed=allowed,
         )
 
-    def refuse_if(self, wrong: Any, problem: str, at: str | None = None, *actual: Any, allowed: Any = None) -> None:
+    def _refuse_if(self, wrong: Any, problem: str, at: str | None = None, *actual: Any, allowed: Any = None) -> None:
         """Refuse the game if something is wrong; the actual value is shortened."""
         if wrong:
             raise self.error(problem, at, _brief(actual[0]) if actual else None, allowed)
 
     def text(self, data: Mapping[Any, Any], key: str) -> str:
         value = "" if data.get(key) is None else data[key]
-        self.refuse_if(not isinstance(value, str), "must be text (put it in quotes)", key, value)
+        self._refuse_if(not isinstance(value, str), "must be text (put it in quotes)", key, value)
         return str(value)
 
     def names(self, value: Any, at: str) -> tuple[str, ...]:
-        self.refuse_if(not _is_list(value) or not value, "must be a list of names", at, value)
+        self._refuse_if(not _is_list(value) or not value, "must be a list of names", at, value)
         for i, name in enumerate(value):
-            self.refuse_if(not isinstance(name, str), "must be text (put it in quotes)", f"{at}[{i}]", name)
+            self._refuse_if(not isinstance(name, str), "must be text (put it in quotes)", f"{at}[{i}]", name)
         return tuple(value)
 
     def actions(self, data: Mapping[Any, Any]) -> tuple[tuple[str, ...], ...]:
         value, seats = data["actions"], data.get("seats")
         wrong = seats is not None and (type(seats) is not int or not 1 <= seats <= MAX_SEATS)
-        self.refuse_if(wrong, f"must be a whole number from 1 to {MAX_SEATS}", "seats", seats)
+        self._refuse_if(wrong, f"must be a whole number from 1 to {MAX_SEATS}", "seats", seats)
         fits = _is_list(value) and value
-        self.refuse_if(not fits, "must be a list of names, or one list per seat", "actions", value)
+        self._refuse_if(not fits, "must be a list of names, or one list per seat", "actions", value)
         if not _is_list(value[0]):
             return (self.names(value, "actions"),) * (2 if seats is None else seats)
         if seats is not None and seats != len(value):
@@ -183,7 +183,7 @@ class _Reader:
         if data.get("roles") is None:
             return ()
         roles = self.names(data["roles"], "roles")
-        self.refuse_if(len(roles) != seats, f"names {len(roles)} roles, the game has {seats} seats", "roles")
+        self._refuse_if(len(roles) != seats, f"names {len(roles)} roles, the game has {seats} seats", "roles")
         return roles
 
     def indices(
@@ -194,30 +194,30 @@ class _Reader:
             return ()
         each = list(value) if _is_list(value) else [value] * len(actions)
         wrong = len(each) != len(actions)
-        self.refuse_if(wrong, f"names {len(each)} actions, the game has {len(actions)} seats", key)
+        self._refuse_if(wrong, f"names {len(each)} actions, the game has {len(actions)} seats", key)
         for seat, name in enumerate(each):
             wrong = name is not None and name not in actions[seat]
-            self.refuse_if(wrong, f"seat {seat + 1} has no such action", key, name, allowed=actions[seat])
+            self._refuse_if(wrong, f"seat {seat + 1} has no such action", key, name, allowed=actions[seat])
         return tuple(None if name is None else actions[seat].index(name) for seat, name in enumerate(each))
 
     def params(self, data: Mapping[Any, Any]) -> dict[str, Any]:
         value = {} if data.get("params") is None else data["params"]
         fits = isinstance(value, Mapping) and all(isinstance(k, str) for k in value)
-        self.refuse_if(not fits, "must be a mapping from names to values", "params", value)
+        self._refuse_if(not fits, "must be a mapping from names to values", "params", value)
         return dict(value)
 
     def words(self, data: Mapping[Any, Any]) -> Words:
         value = {} if data.get("words") is None else data["words"]
-        self.refuse_if(not isinstance(value, Mapping), "must be a mapping", "words", value)
+        self._refuse_if(not isinstance(value, Mapping), "must be a mapping", "words", value)
         word_keys = ("narrative", "titles", "personas", "kinds", "actions", "order")
         for key in value:
-            self.refuse_if(key not in word_keys, "unknown key", f"words.{key}", allowed=word_keys)
+            self._refuse_if(key not in word_keys, "unknown key", f"words.{key}", allowed=word_keys)
         inner = _Reader(self.file, ".".join(part for part in (self.key, "words") if part))
         listed = {key: inner.names(value[key], key) for key in word_keys[1:4] if value.get(key) is not None}
         by_seat: dict[str, tuple[tuple[str, ...], ...]] = {}
         for key in word_keys[4:]:
             per_seat = () if value.get(key) is None else value[key]
-            inner.refuse_if(not _is_list(per_seat), "must be one list per seat", key, per_seat)
+            inner._refuse_if(not _is_list(per_seat), "must be one list per seat", key, per_seat)
             by_seat[key] = tuple(inner.names(names, f"{key}[{i}]") for i, names in enumerate(per_seat))
         return Words(
             inner.text(value, "narrative"),

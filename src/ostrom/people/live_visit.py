@@ -70,8 +70,8 @@ class LiveVisit:
     streams: int = 0
     """Number of open event streams of this participant."""
     version: int = 0
-    _news: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set by the next change."""
+    _waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by the next change, for those who wait in ``news``."""
 
     def offset(self, at: float) -> int:
         """Milliseconds since the visit began, from event-loop time, so changes of the system clock do not matter."""
@@ -80,15 +80,15 @@ class LiveVisit:
     def changed(self) -> None:
         """Increase the version and wake all that wait in ``news``."""
         self.version += 1
-        self._news.set()
-        self._news = asyncio.Event()
+        self._waiting.set()
+        self._waiting = asyncio.Event()
 
     async def news(self, since: int, timeout: float) -> int:
         """Wait until the version differs from ``since``, at most ``timeout`` seconds; return the current version."""
         if self.version == since:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout):
-                    await self._news.wait()
+                    await self._waiting.wait()
         return self.version
 
 
