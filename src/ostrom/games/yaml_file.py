@@ -82,7 +82,7 @@ def game_from_mapping(data: Any, *, file: str | None = None, key: str | None = N
     if not isinstance(data, Mapping):
         raise reader.error("a game is a mapping with 'actions' and 'payoffs'", actual=_brief(data))
     for key_written in data:
-        reader._refuse_if(key_written not in KEYS, f"unknown key {str(key_written)!r}", allowed=KEYS)
+        reader._refuse_if(key_written not in KEYS, f"unknown key {str(key_written)!r}", None, allowed=KEYS)
     for needed in ("actions", "payoffs"):
         if needed not in data:
             raise reader.error(f"lacks '{needed}'", actual=list(data))
@@ -151,10 +151,10 @@ class _Reader:
             allowed=allowed,
         )
 
-    def _refuse_if(self, wrong: Any, problem: str, at: str | None = None, *actual: Any, allowed: Any = None) -> None:
+    def _refuse_if(self, wrong: Any, problem: str, at: str | None, *actual: Any, **allowed: Any) -> None:
         """Refuse the game if something is wrong; the actual value is shortened."""
         if wrong:
-            raise self.error(problem, at, _brief(actual[0]) if actual else None, allowed)
+            raise self.error(problem, at, _brief(actual[0]) if actual else None, **allowed)
 
     def text(self, data: Mapping[Any, Any], key: str) -> str:
         value = "" if data.get(key) is None else data[key]
