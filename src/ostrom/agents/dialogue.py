@@ -151,16 +151,13 @@ def _numbered(view: View) -> dict[tuple[int, int], Any]:
 def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:
     """Return the decision with only these messages."""
     view = decision.view
-    facts = {**view.facts}
-    if "messages" in facts:
-        facts["messages"] = [text for (_, place), text in new.items() if place < len(view.game.actions)]
-    if "talk" in facts:
-        facts["talk"] = {
-            **facts["talk"],
-            "messages": [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS],
-        }
-    if "log" in facts:
-        facts["log"] = [event for (_, place), event in new.items() if place >= EVENTS]
+    talk = [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS]
+    parts = {
+        "messages": [text for (_, place), text in new.items() if place < len(view.game.actions)],
+        "talk": {**view.facts.get("talk", {}), "messages": talk},
+        "log": [event for (_, place), event in new.items() if place >= EVENTS],
+    }
+    facts = {**view.facts, **{key: part for key, part in parts.items() if key in view.facts}}
     return replace(decision, view=replace(view, facts=facts))
 
 

@@ -276,8 +276,10 @@ class LanguageAgent:
         """Make one call; a refusal is raised as RefusedReply."""
         reply = await context.call(self.model, request, part)
         if reply.finish == "filter":
-            refusal = str(reply.facts.get("refusal") or reply.text).strip()
-            raise RefusedReply(one_line(refusal) or "the reply was stopped by a content filter")
+            raise RefusedReply(
+                one_line(str(reply.facts.get("refusal") or reply.text).strip())
+                or "the reply was stopped by a content filter"
+            )
         return reply
 
     def _constraint(self, form: Form, labels: Mapping[str, str]) -> Constraint | None:

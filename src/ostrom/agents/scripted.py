@@ -150,8 +150,11 @@ class ScriptedAgent:
 
         Scripts are consistent: they answer with what they would do.
         """
-        has_rule = kind in self.conduct or hasattr(self.strategy, kind)
-        return not has_rule and isinstance(form, Choice) and form.options == view.game.actions[view.seat]
+        return (
+            not (kind in self.conduct or hasattr(self.strategy, kind))
+            and isinstance(form, Choice)
+            and form.options == view.game.actions[view.seat]
+        )
 
     def _say(self, kind: str, view: View, form: Form) -> Answer:
         strategy = self.strategy

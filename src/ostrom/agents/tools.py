@@ -233,8 +233,7 @@ def _expected(scene: Scene, beliefs: Mapping[str, Any]) -> str:
     mixtures = []
     for seat in range(game.seats):
         stated = beliefs.get(seat_key(seat))
-        if isinstance(stated, str):
-            stated = {stated: 100}
+        stated = {stated: 100} if isinstance(stated, str) else stated
         numbers = isinstance(stated, dict) and all(
             isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 100
             for share in stated.values()

@@ -109,8 +109,9 @@ def maximin(game: Game, seat: int) -> Security:
     Security(value=-1.0, actions=(0, 1))
     """
     worst = np.moveaxis(game.payoffs[..., seat], seat, 0).reshape(len(game.actions[seat]), -1).min(axis=1)
-    best = np.flatnonzero(worst >= worst.max() - tie_width(game.payoffs))
-    return Security(float(worst.max()), tuple(int(i) for i in best))
+    return Security(
+        float(worst.max()), tuple(int(i) for i in np.flatnonzero(worst >= worst.max() - tie_width(game.payoffs)))
+    )
 
 
 def mixed_maximin(game: Game, seat: int) -> MixedSecurity:
@@ -154,8 +155,13 @@ def social_optimum(game: Game) -> SocialOptimum:
     SocialOptimum(total=4.0, profiles=((0, 0),))
     """
     totals = game.payoffs.sum(axis=-1)
-    best = totals >= totals.max() - game.seats * tie_width(game.payoffs)
-    return SocialOptimum(float(totals.max()), tuple(tuple(int(i) for i in at) for at in np.argwhere(best)))
+    return SocialOptimum(
+        float(totals.max()),
+        tuple(
+            tuple(int(i) for i in at)
+            for at in np.argwhere(totals >= totals.max() - game.seats * tie_width(game.payoffs))
+        ),
+    )
 
 
 def pareto_frontier(game: Game) -> tuple[Profile, ...]:
@@ -328,8 +334,10 @@ class Piece:
     @property
     def corners(self) -> tuple[MixedProfile, ...]:
         """The corners as mixed strategies of both seats."""
-        ends = product(sorted(set(self.first), reverse=True), sorted(set(self.second), reverse=True))
-        return tuple(((p, 1 - p), (q, 1 - q)) for p, q in ends)
+        return tuple(
+            ((p, 1 - p), (q, 1 - q))
+            for p, q in product(sorted(set(self.first), reverse=True), sorted(set(self.second), reverse=True))
+        )
 
     def touches(self, other: Piece) -> bool:
         """Whether two pieces have a point in common."""

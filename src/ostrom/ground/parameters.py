@@ -335,5 +335,7 @@ def bounds_in_words(factory: Callable[..., Any]) -> str:
     >>> bounds_in_words(part)
     'low, high: a finite number; strict: true or false'
     """
-    alike = grouped((rule.words, name) for name, rule in rules_of(factory).items())
-    return "; ".join(f"{', '.join(names)}: {words}" for words, names in alike.items())
+    return "; ".join(
+        f"{', '.join(names)}: {words}"
+        for words, names in grouped((rule.words, name) for name, rule in rules_of(factory).items()).items()
+    )

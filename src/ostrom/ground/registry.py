@@ -164,9 +164,9 @@ def _code(module: str) -> str:
     digest = blake2b(digest_size=12)
     spec = find_spec(module.partition(".")[0])
     folders = [] if spec is None else [Path(folder) for folder in spec.submodule_search_locations or ()]
-    files = [(file.relative_to(folder), file) for folder in folders for file in folder.rglob("*.py")]
-    if spec is not None and not folders and spec.origin is not None:
-        files = [(Path(module), Path(spec.origin))]
+    alone = [(Path(module), Path(spec.origin))] if spec is not None and spec.origin is not None else []
+    inside = [(file.relative_to(folder), file) for folder in folders for file in folder.rglob("*.py")]
+    files = inside if folders else alone
     for name, file in sorted(files):
         digest.update(f"{name.as_posix()} {file.stat().st_size}\n".encode() + file.read_bytes())
     return digest.hexdigest()

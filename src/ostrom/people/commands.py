@@ -170,9 +170,8 @@ def erase(
             codes, unpaid = (overdue := records.overdue(keep)).erasable, overdue.unpaid
         erased_count = records.register.erase(*codes)
     left = f"; {len(unpaid)} are owed money and stay until a payment file has them" if unpaid else ""
-    line = f"{how_many(erased_count, 'person')} erased{left}"
-    if code is not None:
-        line = f"{code}: {'erased' if erased_count else 'was erased before'}"
+    one = f"{code}: {'erased' if erased_count else 'was erased before'}"
+    line = f"{how_many(erased_count, 'person')} erased{left}" if code is None else one
     return Output({"erased": erased_count, "not_paid": list(unpaid)}, [Remark(line)])
 
 

@@ -390,11 +390,13 @@ class Host:
 
     def _timing_facts(self, live: LiveVisit, entry: PendingQuestion) -> dict[str, Any]:
         """Return the times at which a decision was shown and answered, in ms since the visit began."""
-        seen_at = None if entry.shown is None else live.offset(entry.shown)
-        facts = {**entry.facts, "shown": seen_at, "answered": live.offset(asyncio.get_running_loop().time())}
-        if entry.extended:
-            facts["extended"] = entry.extended
-        return {**facts, "interrupted": True} if entry.interrupted else facts
+        return {
+            **entry.facts,
+            "shown": None if entry.shown is None else live.offset(entry.shown),
+            "answered": live.offset(asyncio.get_running_loop().time()),
+            **({"extended": entry.extended} if entry.extended else {}),
+            **({"interrupted": True} if entry.interrupted else {}),
+        }
 
     async def settle(
         self,
@@ -468,8 +470,9 @@ class Host:
             return bool(owed(source, *due(self.plan.people_of(live.cell).pay, live.earned, live.points)))
 
         # The earlier of two clocks, so that a jump forward of the system clock erases nobody.
-        now = min(time.time(), self._epoch + time.monotonic())
-        expired = overdue(self.register, self.people.keep.people, now, owes)
+        expired = overdue(
+            self.register, self.people.keep.people, min(time.time(), self._epoch + time.monotonic()), owes
+        )
         if expired.erasable:
             self.register.erase(*expired.erasable)
         return expired

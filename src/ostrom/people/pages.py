@@ -123,9 +123,8 @@ class Pages:
             title = sheet.title or (w.choose if len(fields) == 1 else self.host.title)
             return {"kind": "sheet", "title": title, "fields": fields, "wrong": wrong, "body": body, **more}
         body = self.text(step.file or "", live.language, live.cell)
-        buttons = [("continue", w["continue"], False)]
-        if decision.kind == "consent":
-            buttons = [("agree", w.agree, False), ("decline", w.decline, True)]
+        consent = [("agree", w.agree, False), ("decline", w.decline, True)]
+        buttons = consent if decision.kind == "consent" else [("continue", w["continue"], False)]
         more = {"notice": w.again} if facts.get("again") else {}
         return {
             "kind": "text", "title": self.host.title, "own_title": "<h1" in body, "body": body, "buttons": buttons,

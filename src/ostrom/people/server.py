@@ -230,9 +230,9 @@ def listening(host: str, port: int, admin_port: int | None, public: str | None) 
         )
     if public is not None and password is None:
         raise UsageError(f"--public {public}: the admin page needs a password; set {PASSWORD}")
-    if admin_port is None:
-        admin_port = port + 1 if 0 < port < 65535 else 0
-    with listen_on(host, port) as people, listen_on("127.0.0.1", admin_port) as admin:
+    next_port = port + 1 if 0 < port < 65535 else 0
+    own_port = next_port if admin_port is None else admin_port
+    with listen_on(host, port) as people, listen_on("127.0.0.1", own_port) as admin:
         yield Listening(people, admin, None if public is None else public.rstrip("/"), password)
 
 

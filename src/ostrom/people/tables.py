@@ -78,27 +78,23 @@ class PeopleTables:
         visit_row = self._visits[visit]
         row |= {"visit": visit, "person": visit_row["person"], "excluded": visit_row["excluded"]}
         if unit.kind == "match":
-            table = self.plan.book.tables[unit.index]
-            for place, (name, match) in enumerate(zip(self.asks, self.after, strict=True)):
-                if match == table.match:
-                    row[name] = visit_row["answers"].get(place)
+            asked = enumerate(zip(self.asks, self.after, strict=True))
+            last = self.plan.book.tables[unit.index].match
+            row |= {name: visit_row["answers"].get(place) for place, (name, match) in asked if match == last}
         return row
 
     def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> Row:
         """Return the visit of a decision, the times at which it was shown and answered, and the agents met."""
-        visit = self._visit_of(unit, player)
-        row: Row = {
+        visit, served = self._visit_of(unit, player), facts.get("served")
+        return {
             "visit": visit,
             "person": None if visit is None else self.plan.book.visits[visit].code,
             "shown": facts.get("shown"),
             "answered": facts.get("answered"),
-            "served": None,
-            "assigned": None,
+            "served": None if served is None else " + ".join(served),
+            "assigned": None if served is None else self._assigned(unit, player, visit),
             "interrupted": bool(facts.get("interrupted")),
         }
-        if facts.get("served") is not None:
-            row["served"], row["assigned"] = " + ".join(facts["served"]), self._assigned(unit, player, visit)
-        return row
 
     def _assigned(self, unit: Unit, player: int, visit: int | None) -> str | None:
         """Return the agents of the person's own cell, whichever table they sat at."""

@@ -158,9 +158,8 @@ class Visit(Mechanism):
         facts: Mapping[str, Any] = {},
     ) -> Generator[list[Decision], Sequence[Answer], Any]:
         """Ask one question and return its answer; raise Ended if the host answered with an ``end``."""
-        view_facts = {"number": number, "points": story.points, **facts}
-        if "accommodation" in story.facts:
-            view_facts["accommodation"] = story.facts["accommodation"]
+        chosen = {key: story.facts[key] for key in ("accommodation",) if key in story.facts}
+        view_facts = {"number": number, "points": story.points, **facts, **chosen}
         (answer,) = yield [Decision(0, kind, View(game, 0, self.name, facts=view_facts), form)]
         if answer.reading == "assigned" and isinstance(answer.value, Mapping) and "end" in answer.value:
             raise Ended(str(answer.value["end"]))

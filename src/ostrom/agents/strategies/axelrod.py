@@ -54,8 +54,9 @@ class AxelrodPlayer(Strategy):
     def _resumed(self, past: Past) -> tuple[Any, Any, int, float]:
         if self._live is not None:
             me, other, fed, move, (first, last, seat) = self._live
-            fits = fed <= len(past) and (fed == 0 or (past.rounds[0] is first and past.rounds[fed - 1] is last))
-            if fits and seat == past.seat:
+            if (
+                fed <= len(past) and (fed == 0 or (past.rounds[0] is first and past.rounds[fed - 1] is last))
+            ) and seat == past.seat:
                 return me, other, fed, move
         me, other = self._kind(), self._axelrod.MockPlayer(actions=[])
         rules = Dilemma.from_game(past.game, past.seat, self.name)

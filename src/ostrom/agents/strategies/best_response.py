@@ -72,8 +72,9 @@ class _Search:
     def best(self, options: Options, cooperative: Value | None) -> Value:
         due = self._due(self.before)
         assert not isinstance(due, End)
-        place = next(i for i, turn in enumerate(due) if turn.seat == self.seat)
-        return self._best_of(self.before, due, place, options, cooperative)
+        return self._best_of(
+            self.before, due, next(i for i, turn in enumerate(due) if turn.seat == self.seat), options, cooperative
+        )
 
     def _best_of(
         self, before: Moves, due: Sequence[Due], place: int, options: Options, cooperative: Value | None = None
@@ -335,8 +336,10 @@ class BestResponse(ByAction):
     def sign(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
         """Sign unless the contract is worth less than the game without it."""
         game = view.game
-        under = rational_payoffs(contracted_game(game, view.facts["contract"]))[view.seat]
-        return {"sign": under >= rational_payoffs(game)[view.seat] - 1e-9}
+        return {
+            "sign": rational_payoffs(contracted_game(game, view.facts["contract"]))[view.seat]
+            >= rational_payoffs(game)[view.seat] - 1e-9
+        }
 
     def punish(self, view: View, form: Form) -> dict[str, int]:  # noqa: ARG002
         """Return no punishment: it costs and brings nothing."""

@@ -87,10 +87,8 @@ class ComputedFirst(Style):
         if decision.kind != "act":
             return await agent.ask(decision, context)
         view, game = decision.view, decision.view.game
-        form: Form = decision.form
-        if own := [turn for turn in due_with(view) if turn.seat == view.seat]:
-            form = form_of(own[0].options)
-        question = Decision(decision.player, self.name, view, form)
+        own = [form_of(turn.options) for turn in due_with(view) if turn.seat == view.seat]
+        question = Decision(decision.player, self.name, view, own[0] if own else decision.form)
 
         async def compute() -> Answer:
             return await agent.ask(question, context, part=f"{self.name}.")
