@@ -39,9 +39,8 @@ def makes_delegation_stable(view: View, mediator: Sequence[int]) -> bool:
     """Return whether all delegating, and thereby cooperating, is an equilibrium under a mediator."""
     rules, game = rules_of(view.mechanism), view.game
     together = tuple(rules.pivotal(game, seat) for seat in range(game.seats))
-    if together not in rules.cooperation(game, mediator):
-        return False
-    return is_equilibrium(rules.induced(game, mediator), together)
+    cooperates = together in rules.cooperation(game, mediator)
+    return cooperates and is_equilibrium(rules.induced(game, mediator), together)
 
 
 def stable_design(view: View, form: Form) -> dict[str, Any]:
@@ -70,8 +69,7 @@ def unfriendly_design(view: View, form: Form) -> dict[str, Any]:
 
 
 def _mediator(view: View, form: Record, good: int) -> dict[str, Any]:
-    keys = list(form.schema["properties"])
-    return {**unfriendly_design(view, form), keys[-1]: view.game.actions[view.seat][good]}
+    return {**unfriendly_design(view, form), list(form.schema["properties"])[-1]: view.game.actions[view.seat][good]}
 
 
 def _bound(form: Record) -> int:

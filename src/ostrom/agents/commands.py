@@ -158,9 +158,8 @@ class Program:
         """Return the end of its stderr as one line without keys; "" for nothing."""
         await asyncio.wait({self._reading}, timeout=GRACE)
         line = one_line(without_keys(self._stderr_tail.decode(errors="replace").strip()))
-        if not line:
-            return ""
-        return f" (stderr: {line if len(line) <= LAST_WORDS else '...' + line[-LAST_WORDS:]})"
+        end = line if len(line) <= LAST_WORDS else f"...{line[-LAST_WORDS:]}"
+        return f" (stderr: {end})" if line else ""
 
     async def end(self, grace: float = GRACE) -> None:
         """End the process and its group: close its input, then ask it to end, then kill it."""

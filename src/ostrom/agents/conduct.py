@@ -99,8 +99,7 @@ def _predicted_move(view: View, form: Form, other: int) -> Value:
         for move in played.facts["moves"]
         if (move["seat"], move["stage"]) == (other, stage)
     ]
-    good = game.cooperative[other]
-    if good is not None:
+    if (good := game.cooperative[other]) is not None:
         values.append(game.value(other, good))
     if isinstance(form, Number):
         amounts = [value for value in values if not isinstance(value, str)]
@@ -166,8 +165,8 @@ def if_alike(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG00
     """Return whether to choose ``if_alike``: if kind, where all choosing it is an equilibrium."""
     if "error" not in view.facts or not kind(strategy, view):
         return False
-    game = view.game
-    return is_equilibrium(compared_game(game, view.facts["error"]), tuple(len(names) for names in game.actions))
+    alike = tuple(len(names) for names in view.game.actions)
+    return is_equilibrium(compared_game(view.game, view.facts["error"]), alike)
 
 
 def punish(strategy: Strategy, view: View, form: Form) -> dict[str, int]:
@@ -187,8 +186,7 @@ def disarm(strategy: Strategy, view: View, form: Form) -> dict[str, int]:  # noq
     """Cap the own uncooperative actions step by step a little below the others' caps."""
     game, caps, action = view.game, view.facts["caps"], view.facts["action"]
     now = caps[view.seat][action]
-    good = game.cooperative[view.seat]
-    if action == good or not kind(strategy, view):
+    if action == game.cooperative[view.seat] or not kind(strategy, view):
         return {"cap": now}
     other_caps = [
         cap
@@ -284,8 +282,7 @@ def _neighbourhood(view: View, table: list[dict[str, Any]]) -> list[dict[str, An
     else:
         most = min(counts, key=lambda action: (action == good, -counts[action], action))
     paid = sum(p["payoff"] for p in others) / len(others)
-    rest = [{"seat": seat, "action": most, "payoff": paid} for seat in range(1, game.seats)]
-    return [{**own, "seat": 0}, *rest]
+    return [{**own, "seat": 0}, *[{"seat": seat, "action": most, "payoff": paid} for seat in range(1, game.seats)]]
 
 
 def stated(strategy: Strategy, view: View, form: Form) -> Any:
@@ -309,11 +306,11 @@ def _chance(strategy: Strategy, view: View, rounds: tuple[Round, ...]) -> int:
 
 
 def _table(strategy: Strategy, view: View) -> dict[str, int]:
-    chances = {}
-    for own, other in PLACES:
+    def after(own: int, other: int) -> int:
         profile = (own - 1, other - 1) if view.seat == 0 else (other - 1, own - 1)
-        chances[place_key(own, other)] = _chance(strategy, view, (Round(1, profile, view.game.payoff(profile)),))
-    return chances
+        return _chance(strategy, view, (Round(1, profile, view.game.payoff(profile)),))
+
+    return {place_key(own, other): after(own, other) for own, other in PLACES}
 
 
 def _machine(strategy: Strategy, view: View) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, field_validator, mode
 
 from ostrom.framing.config import Framing
 from ostrom.ground.registry import write_spec
-from ostrom.ground.validation import Declared
+from ostrom.ground.validation import Declared, refuse_first
 
 NO_MODEL = (
     "no model is named: give --model PROVIDER/MODEL (see `ostrom list models`), "
@@ -130,49 +130,40 @@ class AgentConfig(Declared):
     def _one_way(self) -> AgentConfig:
         ways = [w for w in ("strategy", "model", "mcp", "recorded") if getattr(self, w) is not None]
         ways += ["person"] * bool(self.person)
-        if not ways:
-            raise ValueError(NO_MODEL)
-        if len(ways) != 1:
-            raise ValueError(
-                "an agent decides in exactly one way: set 'model', 'strategy', 'person' or 'mcp' "
-                f"(found {', '.join(ways)})"
-            )
-        if self.tools and (self.model is None or self.style == "logprob" or self.tree is not None):
-            raise ValueError("tools are for a model that writes its answer: no strategy, person, tree or style logprob")
         named = [tool.get("command", tool) if isinstance(tool, dict) else tool for tool in self.tools]
-        if len({orjson.dumps(tool, option=orjson.OPT_SORT_KEYS) for tool in named}) < len(named):
-            raise ValueError("tools names the same tool twice")
-        if self.tree is not None and (self.model is None or self.params.get("temperature") != 0):
-            raise ValueError("tree needs a model with params.temperature 0, which answers the same every time")
-        if self.tree is not None and self.answer == "mixture":
-            raise ValueError("tree needs answer: choice or explained; a mixed strategy is drawn anew every time")
-        if self.tree is not None and self.conversation == "dialogue":
-            raise ValueError("tree needs conversation: prompt; in a dialogue an answer depends on the replies before")
-        if self.earlier_reasoning == "dropped" and self.conversation == "prompt":
-            raise ValueError("earlier_reasoning: dropped needs conversation: dialogue, where replies stay")
-        if (
-            self.model is not None
-            and self.framing.words is None
-            and (self.answer != "explained" or self.style == "reasoned")
-        ):
-            raise ValueError(
-                "framing.words: null needs answer: explained and another style than reasoned; "
-                "reasoning in the open is asked for in a number of words"
-            )
-        if self.mcp is not None and (self.style == "logprob" or self.constrain == "always"):
-            raise ValueError("an agent at a seat (mcp) writes its answers: no style logprob, no constrain: always")
-        if self.persona_in == "system" and self.persona is None:
-            raise ValueError("persona_in: system needs a persona to put there: set 'persona'")
+        tree, writes_freely = self.tree is not None, self.answer != "explained" or self.style == "reasoned"
+        refuse_first([
+            (not ways, NO_MODEL),
+            (len(ways) != 1,
+             "an agent decides in exactly one way: set 'model', 'strategy', 'person' or 'mcp' "
+             f"(found {', '.join(ways)})"),
+            (self.tools and (self.model is None or self.style == "logprob" or tree),
+             "tools are for a model that writes its answer: no strategy, person, tree or style logprob"),
+            (len({orjson.dumps(tool, option=orjson.OPT_SORT_KEYS) for tool in named}) < len(named),
+             "tools names the same tool twice"),
+            (tree and (self.model is None or self.params.get("temperature") != 0),
+             "tree needs a model with params.temperature 0, which answers the same every time"),
+            (tree and self.answer == "mixture",
+             "tree needs answer: choice or explained; a mixed strategy is drawn anew every time"),
+            (tree and self.conversation == "dialogue",
+             "tree needs conversation: prompt; in a dialogue an answer depends on the replies before"),
+            (self.earlier_reasoning == "dropped" and self.conversation == "prompt",
+             "earlier_reasoning: dropped needs conversation: dialogue, where replies stay"),
+            (self.model is not None and self.framing.words is None and writes_freely,
+             "framing.words: null needs answer: explained and another style than reasoned; "
+             "reasoning in the open is asked for in a number of words"),
+            (self.mcp is not None and (self.style == "logprob" or self.constrain == "always"),
+             "an agent at a seat (mcp) writes its answers: no style logprob, no constrain: always"),
+            (self.persona_in == "system" and self.persona is None,
+             "persona_in: system needs a persona to put there: set 'persona'"),
+        ])  # fmt: skip
         return self
 
     @model_serializer(mode="wrap")
     def _plain(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = dump(self)
-        for name in () if self.tools else ("tools", "tool_limit"):  # agents without tools keep their earlier form
-            data.pop(name, None)
-        if self.mcp is None:
-            data.pop("mcp", None)
-        return data
+        # Agents without tools and outside agents keep their earlier form.
+        unused = {*(() if self.tools else ("tools", "tool_limit")), *(("mcp",) if self.mcp is None else ())}
+        return {name: part for name, part in dump(self).items() if name not in unused}
 
     @property
     def kind(self) -> Literal["strategy", "model", "person", "recorded"]:
@@ -189,14 +180,9 @@ class AgentConfig(Declared):
         False
         """
         # Fields of later versions are left out at their default, so that older identities stay the same.
-        later = {name for name in ("tree", "prompts", "system") if getattr(self, name) is None} | {
-            "attributes",
-            "called",
-        }
-        later |= {"persona_in"} if self.persona_in == "user" else set()
-        later |= {"conversation"} if self.conversation == "prompt" else set()
-        later |= {"earlier_reasoning"} if self.earlier_reasoning == "kept" else set()
-        dumped = self.model_dump(mode="json", exclude=later)
+        later = ("tree", "prompts", "system", "persona_in", "conversation", "earlier_reasoning")
+        usual = {name for name in later if getattr(self, name) == type(self).model_fields[name].default}
+        dumped = self.model_dump(mode="json", exclude=usual | {"attributes", "called"})
         if self.framing.wording is None:
             del dumped["framing"]["wording"]
         if self.framing.language == "en":
@@ -248,8 +234,9 @@ class AgentConfig(Declared):
 
 def _as_values(value: Any) -> Any:
     """Normalise plain data so that equal numbers are identical: 1.0 is 1."""
-    if isinstance(value, dict):
-        return {str(key): _as_values(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_values(inner) for inner in value]
+    match value:
+        case dict():
+            return {str(key): _as_values(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_as_values(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -111,8 +111,9 @@ class Chat:
             text = text.strip().rpartition("\n")[0] + "\n" + alone
         text = text.strip() or renderer.empty_reply_text()
         full_prompt = None if self.prompt.text == self._stays else self.prompt.text
-        turn = Turn(len(self._earlier), _bout(view), view.round, self._stays, text, alone, full_prompt, self._new)
-        return with_turn(answer, turn)
+        return with_turn(
+            answer, Turn(len(self._earlier), _bout(view), view.round, self._stays, text, alone, full_prompt, self._new)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +151,13 @@ def _numbered(view: View) -> dict[tuple[int, int], Any]:
 def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:
     """Return the decision with only these messages."""
     view = decision.view
-    facts = {**view.facts}
-    if "messages" in facts:
-        facts["messages"] = [text for (_, place), text in new.items() if place < len(view.game.actions)]
-    if "talk" in facts:
-        messages = [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS]
-        facts["talk"] = {**facts["talk"], "messages": messages}
-    if "log" in facts:
-        facts["log"] = [event for (_, place), event in new.items() if place >= EVENTS]
+    talk = [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS]
+    parts = {
+        "messages": [text for (_, place), text in new.items() if place < len(view.game.actions)],
+        "talk": {**view.facts.get("talk", {}), "messages": talk},
+        "log": [event for (_, place), event in new.items() if place >= EVENTS],
+    }
+    facts = {**view.facts, **{key: part for key, part in parts.items() if key in view.facts}}
     return replace(decision, view=replace(view, facts=facts))
 
 
@@ -186,26 +186,29 @@ def answer_alone(form: Form, text: str, answer: Answer, prompt: Prompt) -> str:
     >>> answer_alone(Choice(("cooperate", "defect")), "They will.\\n[A0]", Answer("cooperate", "exact"), prompt)
     '[A0]'
     """
-    if isinstance(form, Text):
-        return text.strip()
     last = text.strip().rpartition("\n")[2].strip()
-    bound = isinstance(form, Number) and last.startswith("{")
-    again = read(form, last, prompt.labels)
-    if isinstance(again, Answer) and again.value == answer.value and not bound:
-        return last
-    if isinstance(form, Number):
-        return f"[{answer.value}]"
-    if isinstance(form, Choice):
-        return f"[{prompt.labels.get(answer.value, answer.value)}]"
+    again = None if isinstance(form, Text) else read(form, last, prompt.labels)
+    match form:
+        case Text():
+            return text.strip()
+        case Number() if last.startswith("{"):  # a bound reply
+            return f"[{answer.value}]"
+        case _ if isinstance(again, Answer) and again.value == answer.value:
+            return last
+        case Number():
+            return f"[{answer.value}]"
+        case Choice():
+            return f"[{prompt.labels.get(answer.value, answer.value)}]"
     return orjson.dumps(_labelled(answer.value, prompt.labels)).decode()
 
 
 def _labelled(value: Any, labels: Any) -> Any:
     """Return a value with option keys replaced by their labels."""
-    if isinstance(value, dict):
-        return {labels.get(key, key): _labelled(each, labels) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_labelled(each, labels) for each in value]
+    match value:
+        case dict():
+            return {labels.get(key, key): _labelled(each, labels) for key, each in value.items()}
+        case list():
+            return [_labelled(each, labels) for each in value]
     return labels.get(value, value) if isinstance(value, str) else value
 
 

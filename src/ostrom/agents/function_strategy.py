@@ -49,14 +49,18 @@ class AbsentStrategy(Strategy):
 
 def from_code(name: str, part: Any) -> Callable[..., Strategy]:
     """Return the factory of a strategy in Python code: a Strategy class itself, else a function."""
-    if isinstance(part, Strategy):
-        return lambda: part
-    if isinstance(part, type) and issubclass(part, Strategy):
-        return part
+    match part:
+        case Strategy():
+            return lambda: part
+        case type() if issubclass(part, Strategy):
+            return part
     if not callable(part):
         raise StudyError(f"strategy {readable(name)}: must be a function of the past, or a Strategy")
-    fields = {"function": staticmethod(part), "name": readable(name), "__doc__": part.__doc__}
-    return type("FunctionStrategy", (FunctionStrategy,), fields)
+    return type(
+        "FunctionStrategy",
+        (FunctionStrategy,),
+        {"function": staticmethod(part), "name": readable(name), "__doc__": part.__doc__},
+    )
 
 
 def absent(name: str) -> Callable[..., Strategy]:

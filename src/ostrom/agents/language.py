@@ -215,18 +215,19 @@ class LanguageAgent:
         bound = self._constraint(form, prompt.labels)
         params = self.config.params if self._fixed_params else self.params(context, part)
         if bound is not None and not think:
-            request = Request(tuple(messages), params, constraint=bound, lasting=lasting)
-            reply = await self.call(context, request, part)
+            reply = await self.call(context, Request(tuple(messages), params, constraint=bound, lasting=lasting), part)
             return reply.text, self._read(reply, prompt, form, constrained=True)
         reply = await self.call(context, Request(tuple(messages), params, lasting=lasting), part)
         result = self._read(reply, prompt, form)
-        if isinstance(result, Answer) and concludes(form, reply.text, prompt.labels, result):
-            return reply.text, result
-        if bound is None or not self.model.abilities.prefill:
+        is_whole = isinstance(result, Answer) and concludes(form, reply.text, prompt.labels, result)
+        if is_whole or bound is None or not self.model.abilities.prefill:
             return reply.text, result
         begun = reply.text.rstrip() + "\n"
-        more = Request((*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound)
-        end = await self.call(context, more, f"{part}.end")
+        end = await self.call(
+            context,
+            Request((*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound),
+            f"{part}.end",
+        )
         return begun + end.text, self._read(end, prompt, form, constrained=True)
 
     async def _with_tools(
@@ -275,8 +276,10 @@ class LanguageAgent:
         """Make one call; a refusal is raised as RefusedReply."""
         reply = await context.call(self.model, request, part)
         if reply.finish == "filter":
-            refusal = str(reply.facts.get("refusal") or reply.text).strip()
-            raise RefusedReply(one_line(refusal) or "the reply was stopped by a content filter")
+            raise RefusedReply(
+                one_line(str(reply.facts.get("refusal") or reply.text).strip())
+                or "the reply was stopped by a content filter"
+            )
         return reply
 
     def _constraint(self, form: Form, labels: Mapping[str, str]) -> Constraint | None:
@@ -291,8 +294,7 @@ class LanguageAgent:
         """Parse the answer in a reply; short replies to the same question are cached."""
         text, labels, cut = reply.text, prompt.labels, reply.finish == "length"
         key = (text, id(labels), id(form), cut, constrained)
-        cached = self._read_before.get(key)
-        if cached is not None:
+        if (cached := self._read_before.get(key)) is not None:
             return cached[0]
         result = read(form, text, labels, strict=self.config.strict, cut=cut)
         if constrained and isinstance(result, Answer):
@@ -309,8 +311,9 @@ class LanguageAgent:
 
         async def write() -> Answer:
             question = replace(decision, kind=kind, form=due.form)
-            memory_view = MemoryView(due.rounds, note=due.old)
-            answer = await self.ask(question, context, memory_view=memory_view, part=f"{kind}.")
+            answer = await self.ask(
+                question, context, memory_view=MemoryView(due.rounds, note=due.old), part=f"{kind}."
+            )
             return replace(answer, facts={**(answer.facts or {}), "covers": due.covers})
 
         await context.answer_once(kind, write)
@@ -382,8 +385,7 @@ class LanguageAgent:
         keys = [key for key, share in odds.items() if share > 0]
         if len(keys) == 1:
             return replace(mixed, value=keys[0], probabilities=odds)
-        rng = context.draw("sample")
-        drawn = keys[int(rng.choice(len(keys), p=[odds[key] for key in keys]))]
+        drawn = keys[int(context.draw("sample").choice(len(keys), p=[odds[key] for key in keys]))]
         return replace(mixed, value=drawn, probabilities=odds)
 
 
@@ -400,8 +402,9 @@ class SeatedAgent(LanguageAgent):
         """Ask the external agent; without an answer in time the decision is missed."""
         place = (context.unit, context.player)
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
-        rules = self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)
-        self.seats.begin(*place, self.config, rules)
+        self.seats.begin(
+            *place, self.config, self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)
+        )
         answer: Answer | None = None
         try:
             answer = await super().answer(decision, context)
@@ -414,8 +417,7 @@ class SeatedAgent(LanguageAgent):
 
 def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
     """Refuse a model that cannot be asked as its configuration says."""
-    lacking = styles.build(config.style, key="agent.style").missing_ability(abilities)
-    if lacking:
+    if lacking := styles.build(config.style, key="agent.style").missing_ability(abilities):
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
     if config.tools and not abilities.tools:
         raise StudyError(f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools")

@@ -45,23 +45,25 @@ def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator,
             return Answer(value, reading, {o: 1 / len(form.options) for o in form.options}, note)
         return Answer(_random_value(form, rng), reading, None, note)
     wanted = policy.partition(":")[2]
-    if isinstance(form, Choice) and wanted in form.options:
-        return Answer(wanted, reading, None, note)
-    if isinstance(form, Number) and wanted in form.amounts:
-        return Answer(form.amounts.value(form.amounts.index(wanted)), reading, None, note)
-    if isinstance(form, Mixture) and wanted in form.options:
-        return Answer({o: 100 * (o == wanted) for o in form.options}, reading, None, note)
+    match form:
+        case Choice() if wanted in form.options:
+            return Answer(wanted, reading, None, note)
+        case Number() if wanted in form.amounts:
+            return Answer(form.amounts.value(form.amounts.index(wanted)), reading, None, note)
+        case Mixture() if wanted in form.options:
+            return Answer({o: 100 * (o == wanted) for o in form.options}, reading, None, note)
     raise InvalidAnswers(f"{message}; and the policy {policy} gives none for this question")
 
 
 def _random_value(form: Form, rng: np.random.Generator) -> Any:
     """Return a random valid value of a form; for a mixture the most even one, for a text an empty one."""
-    if isinstance(form, Mixture):
-        return _even_mixture(form)
-    if isinstance(form, Number):
-        return form.amounts.value(int(rng.integers(form.amounts.levels)))
-    if isinstance(form, Record):
-        return _random_record(form.schema, rng)
+    match form:
+        case Mixture():
+            return _even_mixture(form)
+        case Number():
+            return form.amounts.value(int(rng.integers(form.amounts.levels)))
+        case Record():
+            return _random_record(form.schema, rng)
     return ""
 
 
@@ -76,17 +78,17 @@ def _even_mixture(form: Mixture) -> dict[str, int]:
 
 
 def _random_record(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
-    if "enum" in schema:
-        return schema["enum"][int(rng.integers(len(schema["enum"])))]
-    kind = schema.get("type")
-    if kind == "object":
-        return {name: _random_record(part, rng) for name, part in schema.get("properties", {}).items()}
-    if kind == "boolean":
-        return bool(rng.integers(2))
-    if kind in ("integer", "number") and "minimum" in schema and "maximum" in schema:
-        return int(rng.integers(int(schema["minimum"]), int(schema["maximum"]) + 1))
-    if kind == "array":
-        return [option for option in schema.get("items", {}).get("enum", []) if rng.integers(2)]
-    if kind == "string":
-        return ""
+    match schema:
+        case {"enum": options}:
+            return options[int(rng.integers(len(options)))]
+        case {"type": "object"}:
+            return {name: _random_record(part, rng) for name, part in schema.get("properties", {}).items()}
+        case {"type": "boolean"}:
+            return bool(rng.integers(2))
+        case {"type": "integer" | "number", "minimum": low, "maximum": high}:
+            return int(rng.integers(int(low), int(high) + 1))
+        case {"type": "array"}:
+            return [option for option in schema.get("items", {}).get("enum", []) if rng.integers(2)]
+        case {"type": "string"}:
+            return ""
     raise InvalidAnswers("the policy uniform cannot draw an answer of this form")

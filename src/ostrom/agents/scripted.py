@@ -150,19 +150,19 @@ class ScriptedAgent:
 
         Scripts are consistent: they answer with what they would do.
         """
-        has_rule = kind in self.conduct or hasattr(self.strategy, kind)
-        return not has_rule and isinstance(form, Choice) and form.options == view.game.actions[view.seat]
+        return (
+            not (kind in self.conduct or hasattr(self.strategy, kind))
+            and isinstance(form, Choice)
+            and form.options == view.game.actions[view.seat]
+        )
 
     def _say(self, kind: str, view: View, form: Form) -> Answer:
         strategy = self.strategy
         # A kind that shares its name with a method of every strategy ("move") is not the strategy's own answer.
         own = None if hasattr(Strategy, kind) else getattr(strategy, kind, None)
-        if callable(own):
-            value = own(view, form)
-        elif kind in self.conduct:
-            value = self.conduct[kind](strategy, view, form)
-        else:
+        if not callable(own) and kind not in self.conduct:
             raise StudyError(f"strategy {strategy.name} cannot answer a {kind!r} decision")
+        value = own(view, form) if callable(own) else self.conduct[kind](strategy, view, form)
         if isinstance(form, Choice) and value not in form.options:
             raise StudyError(
                 f"strategy {strategy.name} gave no valid answer to a {kind!r} decision",
@@ -246,10 +246,7 @@ def _within(odds: Mapping[str, float], room: Mapping[str, int]) -> dict[str, flo
             break
         share = {o: min(share[o], room[o]) for o in share}
         free = [o for o in share if share[o] < room[o]]
-        weight = {o: share[o] for o in free}
-        if not any(weight.values()):
-            weight = dict.fromkeys(free, 1.0)
+        weight = {o: share[o] for o in free} if any(share[o] for o in free) else dict.fromkeys(free, 1.0)
         total = sum(weight.values())
-        for o in free:
-            share[o] += excess * weight[o] / total
+        share |= {o: share[o] + excess * weight[o] / total for o in free}
     return share

@@ -163,9 +163,7 @@ class Reciprocator(Strategy):
 
 def clamped(form: Form, value: Value) -> Value:
     """Return the nearest allowed amount; an option unchanged."""
-    if isinstance(form, Number) and not isinstance(value, str):
-        return form.amounts.nearest(value)
-    return value
+    return form.amounts.nearest(value) if isinstance(form, Number) and not isinstance(value, str) else value
 
 
 S = TypeVar("S", bound=Hashable)

@@ -214,14 +214,15 @@ class ServerSession:
 
 def _reason(error: BaseException, timeout: float) -> str:
     """Explain in one line why a server gave no result."""
-    if isinstance(error, TimeoutError):
-        return f"the server did not answer within {timeout:g} seconds and was ended"
-    if isinstance(error, ServerRefused):
-        return one_line(without_keys(str(error)))[:LONGEST_DESCRIPTION]
-    if isinstance(error, OSError):
-        return f"the server does not start ({error.strerror or error})"
-    if isinstance(error, ServerEnded):
-        return "the server has ended"
+    match error:
+        case TimeoutError():
+            return f"the server did not answer within {timeout:g} seconds and was ended"
+        case ServerRefused():
+            return one_line(without_keys(str(error)))[:LONGEST_DESCRIPTION]
+        case OSError():
+            return f"the server does not start ({error.strerror or error})"
+        case ServerEnded():
+            return "the server has ended"
     return f"the server does not speak MCP ({one_line(str(error))[:200]})"
 
 

@@ -7,16 +7,17 @@ asked for again.
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add, mul, sub, truediv
 from typing import Any, ClassVar, TypeAlias
 
 from ostrom.agents.base import DecisionContext
 from ostrom.games.parameters import shown
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.base import closed_object, seat_key
-from ostrom.mechanisms.protocol import View
+from ostrom.mechanisms.protocol import Round, View
 from ostrom.models.asking import arguments_of
 from ostrom.models.base import ToolSpec
 
@@ -158,8 +159,9 @@ tools: Registry[Tool] = Registry(
 async def offered(boxes: Sequence[Tool], scene: Scene, context: DecisionContext) -> tuple[ToolSpec, ...]:
     """Return the specifications of all functions, with unique names."""
     for box in boxes:
-        others = [spec.name for other in boxes if other is not box for spec, _ in other.functions(scene)]
-        await box.prepare(context, others)
+        await box.prepare(
+            context, [spec.name for other in boxes if other is not box for spec, _ in other.functions(scene)]
+        )
     return tuple(spec for box in boxes for spec, _ in box.functions(scene))
 
 
@@ -194,9 +196,7 @@ def calculated(expression: Any) -> str:
         raise ToolFailed("a division by 0") from None
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise (error if isinstance(error, ToolFailed) else ToolFailed("this is no arithmetic expression")) from None
-    if number.denominator == 1:
-        return str(number.numerator)
-    return f"{number} (about {float(number):.9g})"
+    return str(number.numerator) if number.denominator == 1 else f"{number} (about {float(number):.9g})"
 
 
 def _value(node: ast.expr) -> Fraction:
@@ -213,17 +213,12 @@ def _value(node: ast.expr) -> Fraction:
             base, power = _value(left), _value(right)
             if power.denominator != 1 or abs(power) > MOST_POWER:
                 raise ToolFailed(f"a power is a whole number of at most {MOST_POWER}")
-            digits = max(len(str(base.numerator)), len(str(base.denominator)))
-            if digits * abs(power) > MOST_DIGITS:
+            if max(len(str(base.numerator)), len(str(base.denominator))) * abs(power) > MOST_DIGITS:
                 raise ToolFailed(f"a number has more than {MOST_DIGITS} digits")
             return base ** int(power)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
-            one, other = _value(left), _value(right)
-            if isinstance(op, ast.Add):
-                return _small(one + other)
-            if isinstance(op, ast.Sub):
-                return _small(one - other)
-            return _small(one * other if isinstance(op, ast.Mult) else one / other)
+            compute = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv}[type(op)]
+            return _small(compute(_value(left), _value(right)))
     raise ToolFailed("only numbers, + - * / ** and parentheses are allowed")
 
 
@@ -238,8 +233,7 @@ def _expected(scene: Scene, beliefs: Mapping[str, Any]) -> str:
     mixtures = []
     for seat in range(game.seats):
         stated = beliefs.get(seat_key(seat))
-        if isinstance(stated, str):
-            stated = {stated: 100}
+        stated = {stated: 100} if isinstance(stated, str) else stated
         numbers = isinstance(stated, dict) and all(
             isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 100
             for share in stated.values()
@@ -252,8 +246,9 @@ def _expected(scene: Scene, beliefs: Mapping[str, Any]) -> str:
                 f"the percentages of {seat_key(seat)} add up to {shown(float(sum(shares)))} and not to 100"
             )
         mixtures.append([float(share / 100) for share in shares])
-    paid = game.expected(mixtures)
-    return ", ".join(f"{seat_key(seat)}: {shown(round(value, 9))}" for seat, value in enumerate(paid))
+    return ", ".join(
+        f"{seat_key(seat)}: {shown(round(value, 9))}" for seat, value in enumerate(game.expected(mixtures))
+    )
 
 
 def _looked_back(scene: Scene, first: Any, last: Any) -> str:
@@ -262,16 +257,18 @@ def _looked_back(scene: Scene, first: Any, last: Any) -> str:
         raise ToolFailed("first and last are whole numbers from 1 on, first not above last")
     if last - first >= MOST_ROUNDS:
         raise ToolFailed(f"at most {MOST_ROUNDS} rounds at a time")
-    lines = []
-    for played in view.history:
-        if first <= played.number <= last and not played.void:
-            moves = [
-                f"{'you' if seat == view.seat else seat_key(seat)} {_label(scene, seat, place)} "
-                f"({shown(round(paid, 9))})"
-                for seat, (place, paid) in enumerate(zip(played.actions, played.payoffs, strict=True))
-            ]
-            lines.append(f"round {played.number}: {', '.join(moves)}")
+    lines = [
+        f"round {played.number}: {', '.join(_moves(scene, played))}"
+        for played in view.history
+        if first <= played.number <= last and not played.void
+    ]
     return "\n".join(lines) or "no such round has been played"
+
+
+def _moves(scene: Scene, played: Round) -> Iterator[str]:
+    for seat, (place, paid) in enumerate(zip(played.actions, played.payoffs, strict=True)):
+        who = "you" if seat == scene.view.seat else seat_key(seat)
+        yield f"{who} {_label(scene, seat, place)} ({shown(round(paid, 9))})"
 
 
 def _label(scene: Scene, seat: int, place: int) -> str:

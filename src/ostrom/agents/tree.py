@@ -21,8 +21,15 @@ Trees = Mapping[str, Mapping[Moves, Answer]]
 
 def tree_key(config: AgentConfig, game: Game, seat: int, mechanism: str, facts: Mapping[str, Any]) -> str:
     """Return the key of a tree: configuration, game, seat, and facts about the rules."""
-    payoffs = [float(x) for x in game.payoffs.ravel()]
-    parts = [config.identity, game.name, game.actions, payoffs, seat, mechanism, dict(facts)]
+    parts = [
+        config.identity,
+        game.name,
+        game.actions,
+        [float(x) for x in game.payoffs.ravel()],
+        seat,
+        mechanism,
+        dict(facts),
+    ]
     return hashlib.blake2b(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
 

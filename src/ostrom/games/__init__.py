@@ -55,16 +55,17 @@ def build_game(spec: str | Mapping[str, Any] | Game | Path, *, key: str | None =
     >>> build_game({"actions": ["a", "b"], "payoffs": [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]}).seats
     2
     """
-    if isinstance(spec, Game):
-        return spec
-    if isinstance(spec, Path) or (isinstance(spec, str) and is_game_file(spec)):
-        return load_game(_beside(spec, file), key=key)
-    if isinstance(spec, Mapping) and "file" in spec:
-        return _from_file(spec, key, file)
-    if isinstance(spec, Mapping) and _inline(spec):
-        from ostrom.games.yaml_file import game_from_mapping
+    match spec:
+        case Game():
+            return spec
+        case Path() | str() if isinstance(spec, Path) or is_game_file(spec):
+            return load_game(_beside(spec, file), key=key)
+        case Mapping() if "file" in spec:
+            return _from_file(spec, key, file)
+        case Mapping() if _inline(spec):
+            from ostrom.games.yaml_file import game_from_mapping
 
-        return game_from_mapping(spec, key=key, file=file)
+            return game_from_mapping(spec, key=key, file=file)
     try:
         return games.build(spec, key=key, file=file)
     except GameError as error:
@@ -95,14 +96,14 @@ def is_game_file(name: str) -> bool:
 
 def game_files(stated: Any, file: str | None) -> dict[str, str]:
     """Return the game files named in parts of a study, at any depth, with their hashes."""
-    if isinstance(stated, Mapping):
-        return {name: of for part in stated.values() for name, of in game_files(part, file).items()}
-    if isinstance(stated, list | tuple):
-        return {name: of for part in stated for name, of in game_files(part, file).items()}
-    if not (isinstance(stated, str) and is_game_file(stated)):
-        return {}
-    path = _beside(stated, file)
-    return {stated: content_hash(path.read_bytes())} if path.is_file() else {}
+    match stated:
+        case Mapping():
+            return game_files(list(stated.values()), file)
+        case list() | tuple():
+            return {name: of for part in stated for name, of in game_files(part, file).items()}
+        case str() if is_game_file(stated) and (path := _beside(stated, file)).is_file():
+            return {stated: content_hash(path.read_bytes())}
+    return {}
 
 
 def game_hashes(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -115,11 +116,8 @@ def check_game_files(known: Mapping[str, str], file: str) -> None:
     folder = Path(file).parent
     for name, of in known.items():
         path = _beside(name, file)
-        if path.is_relative_to(folder):
-            data: bytes | None = read_plain(path)
-        else:
-            data = path.read_bytes() if path.is_file() else None
-        if data is not None and content_hash(data) != of:
+        inside = path.is_relative_to(folder)
+        if (inside or path.is_file()) and content_hash(read_plain(path) if inside else path.read_bytes()) != of:
             raise RunError(f"{folder}: {name} was changed since the run was begun (put it back)")
 
 
@@ -128,10 +126,9 @@ def copy_game_files(known: Mapping[str, str], run: Path, target: Path) -> None:
     for name, of in known.items():
         path = run / name
         inside = path.resolve().is_relative_to(run.resolve()) and ".." not in Path(name).parts
-        if not inside or not path.is_file() or content_hash(data := read_plain(path)) != of:
-            continue
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target / name, data)
+        if inside and path.is_file() and content_hash(data := read_plain(path)) == of:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target / name, data)
 
 
 def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> None:
@@ -141,11 +138,9 @@ def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> Non
     """
     for name in names:
         path, source = Path(name), _beside(name, file)
-        if path.is_absolute() or ".." in path.parts or not source.is_file():
-            continue
         copy = folder / path
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if not copy.exists():
+        if not path.is_absolute() and ".." not in path.parts and source.is_file() and not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(copy, source.read_bytes())
 
 
@@ -153,8 +148,7 @@ def _inline(spec: Mapping[str, Any]) -> bool:
     name = spec.get("name")
     if "payoffs" in spec and "actions" in spec:
         return True  # written out completely, whatever its name
-    registered = isinstance(name, str) and name in games
-    return not registered and ("payoffs" in spec or "actions" in spec)
+    return not (isinstance(name, str) and name in games) and ("payoffs" in spec or "actions" in spec)
 
 
 def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Game:
@@ -162,8 +156,7 @@ def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Ga
     from ostrom.games.yaml_file import game_from_mapping, game_to_mapping
 
     changeable = ("name", "title", "citation", "roles", "cooperative", "defective")
-    unknown = [name for name in spec if name != "file" and name not in changeable]
-    if unknown:
+    if unknown := [name for name in spec if name != "file" and name not in changeable]:
         raise StudyError(f"unknown key {unknown[0]!r}", key=key, file=file, allowed=("file", *changeable))
     if not isinstance(spec["file"], (str, Path)):
         raise StudyError("must be a path", key=f"{key}.file" if key else "file", file=file, actual=spec["file"])

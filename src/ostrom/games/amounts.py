@@ -33,41 +33,33 @@ class Amounts(Sequence[str]):
     Amounts(0, 100, 1)
     """
 
-    __slots__ = ("_decimals", "_first", "_last", "_levels", "_step", "also", "few", "high", "low", "step")
+    __slots__ = ("_first", "_last", "_step", "also", "decimals", "few", "high", "levels", "low", "step")
 
     def __init__(
         self, low: float, high: float, step: float = 1, few: Iterable[float] = (), also: Sequence[str] = ()
     ) -> None:
         numbers = [_decimal(name, x) for name, x in (("low", low), ("high", high), ("step", step))]
-        self._decimals = max(0, *(-int(n.normalize().as_tuple().exponent) for n in numbers))
-        if self._decimals > MOST_DECIMALS:
+        self.decimals = max(0, *(-int(n.normalize().as_tuple().exponent) for n in numbers))
+        """How many decimals an amount may have."""
+        if self.decimals > MOST_DECIMALS:
             raise GameError(f"amounts have at most {MOST_DECIMALS} decimals (found step {step!r})")
-        self._first, self._last, self._step = (int(n.scaleb(self._decimals)) for n in numbers)
+        self._first, self._last, self._step = (int(n.scaleb(self.decimals)) for n in numbers)
         if self._step <= 0 or self._last < self._first or (self._last - self._first) % self._step:
             raise GameError(
                 "amounts need a step above 0 that leads from low to high "
                 f"(found low {low!r}, high {high!r}, step {step!r})"
             )
-        self._levels = (self._last - self._first) // self._step + 1
-        if self._levels > MOST_AMOUNTS:
-            raise GameError(f"{self._levels} amounts are more than {MOST_AMOUNTS}")
+        self.levels = (self._last - self._first) // self._step + 1
+        """The number of amounts, without named options."""
+        if self.levels > MOST_AMOUNTS:
+            raise GameError(f"{self.levels} amounts are more than {MOST_AMOUNTS}")
         self.low, self.high, self.step = (self._plain(n) for n in (self._first, self._last, self._step))
         self.also = tuple(also)
         self.few = tuple(self.value(self.place(x)) for x in few)
 
-    @property
-    def levels(self) -> int:
-        """Return the number of amounts, without named options."""
-        return self._levels
-
-    @property
-    def decimals(self) -> int:
-        """How many decimals an amount may have."""
-        return self._decimals
-
     def value(self, index: int) -> int | float:
         """The amount at an index."""
-        if not 0 <= index < self._levels:
+        if not 0 <= index < self.levels:
             raise IndexError("no such amount")
         return self._plain(self._first + index * self._step)
 
@@ -88,26 +80,26 @@ class Amounts(Sequence[str]):
         >>> Amounts(0, 10, 2).nearest(5), Amounts(0, 10).nearest(-3)
         (4, 0)
         """
-        steps, rest = divmod(Decimal(repr(float(amount))).scaleb(self._decimals) - self._first, self._step)
-        return self.value(min(max(int(steps) + (2 * rest > self._step), 0), self._levels - 1))
+        steps, rest = divmod(Decimal(repr(float(amount))).scaleb(self.decimals) - self._first, self._step)
+        return self.value(min(max(int(steps) + (2 * rest > self._step), 0), self.levels - 1))
 
     def _at(self, amount: object) -> int | None:
         if isinstance(amount, bool) or not isinstance(amount, int | float | str):
             return None
         try:
-            scaled = Decimal(amount if isinstance(amount, str) else repr(amount)).scaleb(self._decimals)
+            scaled = Decimal(amount if isinstance(amount, str) else repr(amount)).scaleb(self.decimals)
             steps, rest = divmod(scaled - self._first, self._step)
         except (InvalidOperation, ValueError):
             return None
-        if rest or not 0 <= steps < self._levels:
+        if rest or not 0 <= steps < self.levels:
             return None
         at = int(steps)
         return at if not isinstance(amount, str) or amount == str(self.value(at)) else None
 
     def _plain(self, scaled: int) -> int | float:
-        if not self._decimals:
+        if not self.decimals:
             return scaled
-        amount = float(Decimal(scaled).scaleb(-self._decimals))
+        amount = float(Decimal(scaled).scaleb(-self.decimals))
         return int(amount) if amount.is_integer() else amount
 
     @overload
@@ -119,12 +111,10 @@ class Amounts(Sequence[str]):
             return tuple(self[i] for i in range(*index.indices(len(self))))
         if index < 0:
             index += len(self)
-        if index >= self._levels:
-            return self.also[index - self._levels]
-        return str(self.value(index))
+        return self.also[index - self.levels] if index >= self.levels else str(self.value(index))
 
     def __len__(self) -> int:
-        return self._levels + len(self.also)
+        return self.levels + len(self.also)
 
     def __iter__(self) -> Iterator[str]:
         return (self[i] for i in range(len(self)))
@@ -135,7 +125,7 @@ class Amounts(Sequence[str]):
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:  # noqa: ARG002
         """The index of an amount or of a named option."""
         if value in self.also:
-            return self._levels + self.also.index(value)
+            return self.levels + self.also.index(value)
         at = self._at(value)
         if at is None:
             raise ValueError(f"{value!r} is not in {self!r}")

@@ -48,8 +48,7 @@ def same_payoffs(game: Game, other: Game) -> tuple[tuple[int, ...], ...] | None:
     if game.payoffs.shape != other.payoffs.shape:
         return None
     orders = [list(permutations(range(len(names)))) for names in game.actions if len(names) <= 6]
-    tried = product(*orders) if len(orders) == game.seats else iter(())
-    for number, order in enumerate(tried):
+    for number, order in enumerate(product(*orders) if len(orders) == game.seats else iter(())):
         if number >= MOST_TRIED:
             break
         if np.array_equal(game.payoffs[np.ix_(*order, range(game.seats))], other.payoffs):

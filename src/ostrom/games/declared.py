@@ -33,7 +33,8 @@ class DeclaredGames(Mapping[str, Callable[..., Game]]):
     """The factories of games with a YAML file; a file is read when its game is requested."""
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(f.name.removesuffix(".yaml") for f in files(CATALOG).iterdir() if _is_yaml(f.name)))
+        names = (file.name for file in files(CATALOG).iterdir())
+        return iter(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -42,16 +43,13 @@ class DeclaredGames(Mapping[str, Callable[..., Game]]):
         return _factory(name)
 
 
-def _is_yaml(name: str) -> bool:
-    return name.endswith(".yaml")
-
-
 @lru_cache(maxsize=64)
 def _factory(name: str) -> Callable[..., Game]:
     from ostrom.ground.yaml import read_yaml
 
-    text = files(CATALOG).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
-    return factory_of(name, read_yaml(text, f"{name}.yaml"))
+    return factory_of(
+        name, read_yaml(files(CATALOG).joinpath(f"{name}.yaml").read_text(encoding="utf-8"), f"{name}.yaml")
+    )
 
 
 def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]:
@@ -98,11 +96,11 @@ def _signature(usual: Mapping[str, Any], presets: Mapping[str, Any]) -> inspect.
     parameters = []
     if presets:
         names = tuple(presets)
-        preset: Any = Annotated[str, OneOf(names)]
-        parameters.append(inspect.Parameter("preset", place, default=names[0], annotation=preset))
+        kind: Any = Annotated[str, OneOf(names)]
+        parameters.append(inspect.Parameter("preset", place, default=names[0], annotation=kind))
     for key, value in usual.items():
         depends = value is None or isinstance(value, str)
-        kind: Any = Pair if isinstance(value, list) else Number | None if depends else Number
+        kind = Pair if isinstance(value, list) else Number | None if depends else Number
         default = None if depends else tuple(value) if isinstance(value, list) else value
         parameters.append(inspect.Parameter(key, place, default=default, annotation=kind))
     return inspect.Signature(
@@ -120,10 +118,11 @@ def _as_text(value: Any) -> str:
 
 def _filled(payoffs: Any, values: Mapping[str, Any]) -> Any:
     """Replace formulas of parameters in payoffs by their values."""
-    if isinstance(payoffs, Mapping):
-        return {outcome: _filled(paid, values) for outcome, paid in payoffs.items()}
-    if isinstance(payoffs, list):
-        return [_filled(paid, values) for paid in payoffs]
+    match payoffs:
+        case Mapping():
+            return {outcome: _filled(paid, values) for outcome, paid in payoffs.items()}
+        case list():
+            return [_filled(paid, values) for paid in payoffs]
     return evaluate(payoffs, values) if isinstance(payoffs, str) else payoffs
 
 

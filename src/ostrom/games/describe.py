@@ -62,13 +62,13 @@ def describe(game: Game, seat: int) -> tuple[OutcomeLine, ...]:
     rest = _others(game, seat)
     if isinstance(game, FunctionGame):
         game.profiles()  # refused: a game by a rule may have more outcomes than memory holds
-    lines = []
-    for own in range(len(game.actions[seat])):
-        for combination in product(*(range(len(game.actions[other])) for other in rest)):
-            actions = dict(zip(rest, combination, strict=True)) | {seat: own}
-            payoffs = game.payoff([actions[s] for s in range(game.seats)])
-            lines.append(OutcomeLine(seat, own, tuple(zip(rest, combination, strict=True)), payoffs))
-    return tuple(lines)
+    return tuple(
+        OutcomeLine(
+            seat, own, tuple(zip(rest, others, strict=True)), game.payoff((*others[:seat], own, *others[seat:]))
+        )
+        for own in range(len(game.actions[seat]))
+        for others in product(*(range(len(game.actions[other])) for other in rest))
+    )
 
 
 def describe_counts(game: Game, seat: int) -> tuple[CountLine, ...] | None:
@@ -85,14 +85,12 @@ def describe_counts(game: Game, seat: int) -> tuple[CountLine, ...] | None:
         return None
     width = len(game.actions[rest[0]])
     lines = []
-    for own in range(len(game.actions[seat])):
-        for counts in _counts(len(rest), width):
-            # The others are interchangeable, so any outcome with these numbers represents all.
-            chosen = [action for action, n in enumerate(counts) for _ in range(n)]
-            actions = dict(zip(rest, chosen, strict=True)) | {seat: own}
-            payoffs = game.payoff([actions[s] for s in range(game.seats)])
-            paid = {actions[other]: payoffs[other] for other in rest}
-            lines.append(CountLine(seat, own, counts, payoffs[seat], tuple(paid.get(a) for a in range(width))))
+    for own, counts in product(range(len(game.actions[seat])), _counts(len(rest), width)):
+        # The others are interchangeable, so any outcome with these numbers represents all.
+        others = [action for action, n in enumerate(counts) for _ in range(n)]
+        payoffs = game.payoff((*others[:seat], own, *others[seat:]))
+        paid = {action: payoffs[other] for other, action in zip(rest, others, strict=True)}
+        lines.append(CountLine(seat, own, counts, payoffs[seat], tuple(paid.get(a) for a in range(width))))
     return tuple(lines)
 
 

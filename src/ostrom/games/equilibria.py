@@ -8,7 +8,7 @@ Payoffs that differ by the rounding of sums alone count as ties.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -109,8 +109,9 @@ def maximin(game: Game, seat: int) -> Security:
     Security(value=-1.0, actions=(0, 1))
     """
     worst = np.moveaxis(game.payoffs[..., seat], seat, 0).reshape(len(game.actions[seat]), -1).min(axis=1)
-    best = np.flatnonzero(worst >= worst.max() - tie_width(game.payoffs))
-    return Security(float(worst.max()), tuple(int(i) for i in best))
+    return Security(
+        float(worst.max()), tuple(int(i) for i in np.flatnonzero(worst >= worst.max() - tie_width(game.payoffs)))
+    )
 
 
 def mixed_maximin(game: Game, seat: int) -> MixedSecurity:
@@ -154,8 +155,13 @@ def social_optimum(game: Game) -> SocialOptimum:
     SocialOptimum(total=4.0, profiles=((0, 0),))
     """
     totals = game.payoffs.sum(axis=-1)
-    best = totals >= totals.max() - game.seats * tie_width(game.payoffs)
-    return SocialOptimum(float(totals.max()), tuple(tuple(int(i) for i in at) for at in np.argwhere(best)))
+    return SocialOptimum(
+        float(totals.max()),
+        tuple(
+            tuple(int(i) for i in at)
+            for at in np.argwhere(totals >= totals.max() - game.seats * tie_width(game.payoffs))
+        ),
+    )
 
 
 def pareto_frontier(game: Game) -> tuple[Profile, ...]:
@@ -256,8 +262,7 @@ def dominated_actions(game: Game) -> tuple[Dominated, ...]:
     >>> dominated_actions(build())[0]
     Dominated(seat=0, action=0, by=1, strict=True)
     """
-    everything = tuple(tuple(range(len(names))) for names in game.actions)
-    return _dominated(game, everything)
+    return tuple(_dominated(game, tuple(tuple(range(len(names))) for names in game.actions)))
 
 
 def dominant_action(game: Game, seat: int) -> tuple[int, bool] | None:
@@ -288,10 +293,9 @@ def iterated_elimination(game: Game, *, weak: bool = False) -> Elimination:
         passes.append(first)
 
 
-def _dominated(game: Game, left: tuple[tuple[int, ...], ...]) -> tuple[Dominated, ...]:
+def _dominated(game: Game, left: tuple[tuple[int, ...], ...]) -> Iterator[Dominated]:
     width = tie_width(game.payoffs)
     block = game.payoffs[np.ix_(*left)]
-    dominated = []
     for seat, actions in enumerate(left):
         # One row per action of this seat, one column per profile of the others.
         paid: NDArray[np.float64] = np.moveaxis(block[..., seat], seat, 0).reshape(len(actions), -1)
@@ -299,8 +303,7 @@ def _dominated(game: Game, left: tuple[tuple[int, ...], ...]) -> tuple[Dominated
             for j, by in enumerate(actions):
                 gain = paid[j] - paid[i]
                 if i != j and bool((gain >= -width).all()) and bool((gain > width).any()):
-                    dominated.append(Dominated(seat, action, by, bool((gain > width).all())))
-    return tuple(dominated)
+                    yield Dominated(seat, action, by, bool((gain > width).all()))
 
 
 Interval = tuple[float, float]
@@ -331,8 +334,10 @@ class Piece:
     @property
     def corners(self) -> tuple[MixedProfile, ...]:
         """The corners as mixed strategies of both seats."""
-        ends = product(sorted(set(self.first), reverse=True), sorted(set(self.second), reverse=True))
-        return tuple(((p, 1 - p), (q, 1 - q)) for p, q in ends)
+        return tuple(
+            ((p, 1 - p), (q, 1 - q))
+            for p, q in product(sorted(set(self.first), reverse=True), sorted(set(self.second), reverse=True))
+        )
 
     def touches(self, other: Piece) -> bool:
         """Whether two pieces have a point in common."""
@@ -381,11 +386,11 @@ def mixed_equilibria_2x2(game: Game) -> MixedEquilibria:
     # seat 2.
     one = _responses(float(own[0, 0] - own[1, 0]), float(own[0, 1] - own[1, 1]), width)
     two = _responses(float(other[0, 0] - other[0, 1]), float(other[1, 0] - other[1, 1]), width)
-    pieces = set()
-    for (p1, q1), (q2, p2) in product(one, two):
-        p, q = _meet(p1, p2), _meet(q1, q2)
-        if p is not None and q is not None:
-            pieces.add(Piece(p, q))
+    pieces = {
+        Piece(p, q)
+        for (p1, q1), (q2, p2) in product(one, two)
+        if (p := _meet(p1, p2)) is not None and (q := _meet(q1, q2)) is not None
+    }
     maximal = [a for a in pieces if not any(a != b and _inside(a, b) for b in pieces)]
     return MixedEquilibria(tuple(sorted(maximal, key=lambda a: (a.first, a.second), reverse=True)))
 
@@ -446,7 +451,7 @@ def bargaining_points(game: Game, disagreement: Sequence[float] | None = None) -
     low = tuple(disagreement) if disagreement is not None else tuple(maximin(game, s).value for s in (0, 1))
     origin, width = (float(low[0]), float(low[1])), tie_width(game.payoffs)
     points = [(float(x) - origin[0], float(y) - origin[1]) for x, y in game.payoffs.reshape(-1, 2)]
-    frontier = _better(_frontier(points))
+    frontier = list(_better(_frontier(points)))
     if not frontier or max(min(x, y) for edge in frontier for x, y in (edge[0], edge[1], _middle(edge))) <= width:
         return None
     best = max((_nash(edge) for edge in frontier), key=lambda point: point[0] * point[1])
@@ -474,9 +479,8 @@ def _turn(a: Point, b: Point, c: Point) -> float:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-def _better(edges: Sequence[Edge]) -> list[Edge]:
-    """Return the parts of edges with non-negative coordinates; each falls from left to right."""
-    parts = []
+def _better(edges: Sequence[Edge]) -> Iterator[Edge]:
+    """Yield the parts of edges with non-negative coordinates; each falls from left to right."""
     for (x0, y0), (x1, y1) in edges:
         first, last = 0.0, 1.0
         if x0 < 0:
@@ -484,9 +488,8 @@ def _better(edges: Sequence[Edge]) -> list[Edge]:
         if y1 < 0:
             last = y0 / (y0 - y1) if y0 > y1 else -1.0
         if first <= last:
-            ends = [(x0 + t * (x1 - x0), y0 + t * (y1 - y0)) for t in (first, last)]
-            parts.append((ends[0], ends[1]))
-    return parts
+            begin, end = ((x0 + t * (x1 - x0), y0 + t * (y1 - y0)) for t in (first, last))
+            yield begin, end
 
 
 def _middle(edge: Edge) -> Point:

@@ -9,7 +9,7 @@ two claims (``ClaimFormula``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,14 +52,10 @@ class Formula:
             return False
         k = np.zeros(shape)
         for place in range(len(shape)):
-            at: tuple[Any, ...] = (slice(None),) * place + (self.counted,)
-            k[at] += 1
-        scale = max(1.0, float(np.abs(payoffs).max()))
-        for action, term in enumerate(self.terms):
-            at = (slice(None),) * seat + (action,)
-            if not np.allclose(term.payoff(k[at]), payoffs[..., seat][at], rtol=0, atol=NEAR * scale):
-                return False
-        return True
+            np.moveaxis(k, place, 0)[self.counted] += 1
+        near = NEAR * max(1.0, float(np.abs(payoffs).max()))
+        by_action = zip(self.terms, np.moveaxis(k, seat, 0), np.moveaxis(payoffs[..., seat], seat, 0), strict=True)
+        return all(np.allclose(term.payoff(chosen), paid, rtol=0, atol=near) for term, chosen, paid in by_action)
 
 
 @dataclass(frozen=True)
@@ -79,5 +75,4 @@ class ClaimFormula:
         claims = np.array(self.claims)
         own, other = (claims[:, None], claims[None, :]) if seat == 0 else (claims[None, :], claims[:, None])
         paid = np.minimum(own, other) + self.bonus * np.sign(other - own)
-        scale = max(1.0, float(np.abs(payoffs).max()))
-        return bool(np.allclose(paid, payoffs[..., seat], rtol=0, atol=NEAR * scale))
+        return bool(np.allclose(paid, payoffs[..., seat], rtol=0, atol=NEAR * max(1.0, float(np.abs(payoffs).max()))))

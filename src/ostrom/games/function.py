@@ -58,17 +58,18 @@ class FunctionGame(Game):
 
     def __post_init__(self) -> None:
         seats = len(self.actions)
-        if seats == 0 or any(len(options) == 0 for options in self.actions):
-            raise GameError(f"game {self.name}: every seat needs at least one action ({IDLE!r} if it never decides)")
-        set_ = object.__setattr__
-        set_(self, "cooperative", self._indices("cooperative", self.cooperative))
-        set_(self, "defective", self._indices("defective", self.defective))
-        set_(self, "roles", tuple(self.roles) or ("player",) * seats)
-        set_(self, "title", self.title or self.name.replace("_", " ").capitalize())
-        set_(self, "turns", self.turns or sum(tuple(options) != (IDLE,) for options in self.actions if len(options) < 2)
-             + sum(len(options) > 1 for options in self.actions))  # fmt: skip
-        if len(self.roles) != seats:
-            raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
+        self._refuse_if(
+            seats == 0 or any(len(options) == 0 for options in self.actions),
+            f"every seat needs at least one action ({IDLE!r} if it never decides)",
+        )
+        self._complete(
+            cooperative=self._indices("cooperative", self.cooperative),
+            defective=self._indices("defective", self.defective),
+            roles=tuple(self.roles) or ("player",) * seats,
+            title=self.title or self.name.replace("_", " ").capitalize(),
+            turns=self.turns or sum(len(options) > 1 or options[0] != IDLE for options in self.actions),
+        )
+        self._refuse_if(len(self.roles) != seats, f"{len(self.roles)} roles for {seats} seats")
 
     def begin(self, now: Now | None = None) -> Stages:
         """Start a round; the rule's questions and end are checked as it goes."""

@@ -180,9 +180,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     def value(self, seat: int, action: int) -> Value:
         """Return the meaning of an action: an option's name, or an amount."""
         options = self.actions[seat]
-        if isinstance(options, Amounts) and action < options.levels:
-            return options.value(action)
-        return options[action]
+        return options.value(action) if isinstance(options, Amounts) and action < options.levels else options[action]
 
     def named_actions(self, seat: int) -> tuple[str, ...]:
         """Return the names of a seat's actions; refused for amounts, which are not enumerated."""
@@ -205,19 +203,27 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     def amount(self, seat: int, action: int) -> float | None:
         """Return the amount of an action; None if it is no amount."""
         options = self.actions[seat]
-        if not isinstance(options, Amounts) or action >= options.levels:
-            return None
-        return float(options.value(action))
+        return None if not isinstance(options, Amounts) or action >= options.levels else float(options.value(action))
+
+    def _complete(self, **values: Any) -> None:
+        """Replace fields of a frozen game that is being made by their complete values."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _refuse_if(self, wrong: object, problem: str) -> None:
+        if wrong:
+            raise GameError(f"game {self.name}: {problem}")
 
     def _indices(self, what: str, given: tuple[int | None, ...]) -> tuple[int | None, ...]:
         if not given:
             return (None,) * len(self.actions)
-        if len(given) != len(self.actions):
-            raise GameError(f"game {self.name}: {what} names {len(given)} seats, the game has {self.seats}")
+        self._refuse_if(len(given) != len(self.actions), f"{what} names {len(given)} seats, the game has {self.seats}")
         given = tuple(given)
         for seat, (index, names) in enumerate(zip(given, self.actions, strict=True), 1):
-            if index is not None and not (isinstance(index, int) and 0 <= index < len(names)):
-                raise GameError(f"game {self.name}: {what} action of seat {seat} is {index}, not an action")
+            self._refuse_if(
+                index is not None and not (isinstance(index, int) and 0 <= index < len(names)),
+                f"{what} action of seat {seat} is {index}, not an action",
+            )
         return given
 
 

@@ -7,20 +7,20 @@ written.
 """
 
 import re
-from collections import Counter
 from decimal import Decimal
 from itertools import pairwise
 from math import prod
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame, check_size, interchangeable
-from ostrom.games.text_file import rational, read_text
+from ostrom.games.text_file import identifier, rational, read_text
 from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.values import grouped
 
 _TOKEN = re.compile(
     r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<mark>[{},])|(?P<word>[^\s{},"]+)|(?P<open>")|(?P<end>\Z))', re.DOTALL
@@ -31,9 +31,7 @@ _NUMBERED = re.compile(r"(.+) ([1-9]\d*)", re.DOTALL | re.ASCII)
 
 def load_nfg(path: str | Path) -> Game:
     """Read a game from a .nfg file; its name is the file's name."""
-    stem = "".join(c if c.isalnum() else "_" for c in Path(path).stem)
-    name = stem if stem.isidentifier() else f"game_{stem}"
-    return parse_nfg(read_text(Path(path), what="game"), file=str(path), name=name)
+    return parse_nfg(read_text(Path(path), what="game"), file=str(path), name=identifier(Path(path).stem))
 
 
 def parse_nfg(text: str, *, file: str | None = None, name: str = "game") -> Game:
@@ -47,12 +45,11 @@ def parse_nfg(text: str, *, file: str | None = None, name: str = "game") -> Game
 
 def write_nfg(game: Game) -> str:
     """Return a game as .nfg text in the payoff form, with exact payoffs."""
-    numbered = Counter[str]()
-    players = []
-    for role in game.roles:
-        numbered[role] += 1
-        # Gambit needs distinct player names, so interchangeable seats are numbered.
-        players.append(f"{role} {numbered[role]}" if game.roles.count(role) > 1 else role)
+    # Gambit needs distinct player names, so interchangeable seats are numbered.
+    players = [
+        f"{role} {game.roles[: seat + 1].count(role)}" if game.roles.count(role) > 1 else role
+        for seat, role in enumerate(game.roles)
+    ]
     strategies = "\n".join(f"{{ {' '.join(map(_quoted, names))} }}" for names in game.actions)
     table = game.payoffs.reshape(-1, game.seats, order="F")
     lines = "\n".join(" ".join(_written(float(x)) for x in row) for row in table)
@@ -69,18 +66,12 @@ def _written(value: float) -> str:
     return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
 
 
-class _Token(NamedTuple):
-    kind: str
-    value: str
-    at: int
-
-
 class _Parser:
     """A parser with one pass over the tokens; errors name line and column."""
 
     def __init__(self, text: str, file: str | None, name: str) -> None:
         self.text, self.file, self.name = text, file, name
-        self.tokens = map(_token, _TOKEN.finditer(text))
+        self.tokens = _TOKEN.finditer(text)
         self.token = next(self.tokens)
 
     def game(self) -> Game:
@@ -91,13 +82,12 @@ class _Parser:
         players = self._names("players")
         try:
             actions = self._strategies(len(players))
-            if self.token.kind == "text":  # the comment of newer files
+            if self.token["text"]:  # the comment of newer files
                 self._string("")
             shape = [len(names) for names in actions]
             check_size(self.name, shape)
             rows = self._outcomes(len(players), prod(shape)) if self._at("{") else self._rows(len(players), prod(shape))
-            if self.token.kind != "end":
-                self._fail("nothing after the last payoff")
+            self._take("end", "nothing after the last payoff")
             payoffs = np.array(rows).reshape((*shape, len(players)), order="F")
             return TensorGame(self.name, actions, payoffs, roles=_roles(players, actions, payoffs), title=title)
         except GameError as error:
@@ -123,7 +113,7 @@ class _Parser:
                 self._mark("{")
                 names = self._names("strategies")
                 strategies.append(tuple(name if name.strip() else str(i) for i, name in enumerate(names, 1)))
-            elif self.token.kind == "word" and not strategies:
+            elif self.token["word"] and not strategies:
                 counts.append(self._integer("a number of strategies", least=1))
             else:
                 self._fail("numbers of strategies, or a list of names per player")
@@ -134,9 +124,8 @@ class _Parser:
         return tuple(strategies) or tuple(tuple(map(str, range(1, count + 1))) for count in counts)
 
     def _rows(self, players: int, profiles: int) -> list[list[float]]:
-        total = players * profiles
-        numbers = iter(range(1, total + 1))
-        return [[self._number(f"payoff {next(numbers)} of {total}") for _ in range(players)] for _ in range(profiles)]
+        wanted = (f"payoff {i} of {players * profiles}" for i in range(1, players * profiles + 1))
+        return [[self._number(next(wanted)) for _ in range(players)] for _ in range(profiles)]
 
     def _outcomes(self, players: int, profiles: int) -> list[list[float]]:
         outcomes = [[0.0] * players]
@@ -147,12 +136,11 @@ class _Parser:
             outcomes.append([self._number(f"the payoff of player {i}") for i in range(1, players + 1)])
             self._mark("}")
         self._mark("}")
-        last = len(outcomes) - 1
         wanted = [f"outcome number {i} of {profiles}" for i in range(1, profiles + 1)]
-        return [outcomes[self._integer(what, least=0, most=last)] for what in wanted]
+        return [outcomes[self._integer(what, least=0, most=len(outcomes) - 1)] for what in wanted]
 
     def _number(self, wanted: str) -> float:
-        value = rational(self.token.value) if self.token.kind == "word" else None
+        value = rational(self.token["word"] or "")
         if value is None:
             self._fail(f"{wanted} (a finite decimal or fraction)")
         self._take("word", wanted)
@@ -161,7 +149,7 @@ class _Parser:
         return value
 
     def _integer(self, wanted: str, *, least: int, most: int = 10**9) -> int:
-        word = self.token.value
+        word = self.token["word"] or ""
         wanted = f"{wanted} (a whole number from {least}{'' if most == 10**9 else f' to {most}'})"
         if len(word) >= 12 or not (word.isascii() and word.isdigit()) or not least <= int(word) <= most:
             self._fail(wanted)
@@ -174,45 +162,37 @@ class _Parser:
         self._take("mark", f"'{mark}'", mark)
 
     def _at(self, mark: str) -> bool:
-        return self.token.kind == "mark" and self.token.value == mark
+        return self.token["mark"] == mark
 
     def _take(self, kind: str, wanted: str, *allowed: str) -> str:
         """Return the current token's value, which must be of a kind, and advance."""
-        value = self.token.value
-        if self.token.kind != kind or (allowed and value not in allowed):
+        value = self.token[kind]
+        if value is None or (allowed and value not in allowed):
             self._fail(wanted)
-        self.token = next(self.tokens)
-        return value
+        self.token = next(self.tokens, self.token)
+        return str(value)
 
-    def _fail(self, wanted: str, at: _Token | None = None) -> NoReturn:
+    def _fail(self, wanted: str, at: re.Match[str] | None = None) -> NoReturn:
         token = at or self.token
-        if token.kind == "open":
+        kind = str(token.lastgroup)
+        if kind == "open":
             wanted = 'a closing quote (") for the text that begins here'
-        line = self.text.count("\n", 0, token.at) + 1
-        column = token.at - (self.text.rfind("\n", 0, token.at) + 1) + 1
-        actual = "the end of the file" if token.kind == "end" else repr(token.value[:40])
+        start = token.start(kind)
+        line = self.text.count("\n", 0, start) + 1
+        column = start - self.text.rfind("\n", 0, start)
+        actual = "the end of the file" if kind == "end" else repr(token[kind][:40])
         raise StudyError(f"line {line}, column {column}: expected {wanted}, found {actual}", file=self.file)
-
-
-def _token(match: re.Match[str]) -> _Token:
-    kind = str(match.lastgroup)
-    return _Token(kind, match[kind], match.start(kind))
 
 
 def _roles(players: list[str], actions: tuple[tuple[str, ...], ...], payoffs: NDArray[np.float64]) -> tuple[str, ...]:
     """Return players as roles; interchangeable ones that differ by a number ("buyer 1") share a role."""
     if any(not name.strip() for name in players):
         return ()
-    groups: dict[str, list[int]] = {}
-    for seat, name in enumerate(players):
-        match = _NUMBERED.fullmatch(name)
-        if match:
-            groups.setdefault(match[1], []).append(seat)
-    roles = list(players)
-    for stem, seats in groups.items():
+    matches = ((_NUMBERED.fullmatch(name), seat) for seat, name in enumerate(players))
+    roles = dict(enumerate(players))
+    for stem, seats in grouped((match[1], seat) for match, seat in matches if match).items():
         counted = [players[seat] for seat in seats] == [f"{stem} {i}" for i in range(1, len(seats) + 1)]
         alike = all(interchangeable(actions, payoffs, a, b) for a, b in pairwise(seats))
         if len(seats) > 1 and counted and alike and stem not in players:
-            for seat in seats:
-                roles[seat] = stem
-    return tuple(roles)
+            roles |= dict.fromkeys(seats, stem)
+    return tuple(roles.values())

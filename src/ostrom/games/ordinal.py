@@ -114,9 +114,7 @@ def classify(game: Game) -> OrdinalGame | None:
     if tuple(map(len, game.actions)) != (2, 2):
         return None
     seat1, seat2 = (_ranks([float(x) for x in game.payoffs[..., seat].ravel()]) for seat in (0, 1))
-    if seat1 is None or seat2 is None:
-        return None
-    return _by_ranks()[seat1, seat2]
+    return None if seat1 is None or seat2 is None else _by_ranks()[seat1, seat2]
 
 
 def _ranks(values: list[float]) -> Ranks | None:

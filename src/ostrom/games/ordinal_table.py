@@ -6,7 +6,7 @@ game_family, then eight payoffs) and the short one (game_number, row, col, famil
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -26,27 +26,24 @@ def read_table(path: str | PathLike[str]) -> list[dict[str, str]]:
     if not lines:
         raise StudyError("is empty", file=str(path))
     try:
-        return _rows(lines, str(path))
+        return list(_rows(lines, str(path)))
     except csv.Error as error:
         raise StudyError(f"is not a table: {error}", file=str(path)) from None
 
 
-def _rows(lines: list[str], file: str) -> list[dict[str, str]]:
+def _rows(lines: list[str], file: str) -> Iterator[dict[str, str]]:
     separator = max(";,\t", key=lines[0].count)
     header = [cell.strip() for cell in next(csv.reader(lines[:1], delimiter=separator))]
-    missing = [name for name in ("game_number", *CELLS) if name not in header]
-    if missing:
+    if missing := [name for name in ("game_number", *CELLS) if name not in header]:
         raise StudyError(f"lacks the columns {', '.join(missing)}", file=file, actual=header)
     if len(set(header)) != len(header):
         raise StudyError("names a column twice", file=file, actual=header)
-    rows = []
-    for line, cells in enumerate(csv.reader(lines[1:], delimiter=separator), 2):
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) != len(header):
+    for line, written in enumerate(csv.reader(lines[1:], delimiter=separator), 2):
+        cells = [cell.strip() for cell in written]
+        if any(cells) and len(cells) != len(header):
             raise StudyError(f"line {line} has {len(cells)} cells, the header has {len(header)}", file=file)
-        rows.append({name: cell.strip() for name, cell in zip(header, cells, strict=True)})
-    return rows
+        if any(cells):
+            yield dict(zip(header, cells, strict=True))
 
 
 def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
@@ -65,23 +62,21 @@ def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
             problems.append(f"row {place}: game_number must be 1 to 144 (found {row.get('game_number')!r})")
             continue
         counts[number] += 1
-        faults = _faults(row, ordinal_game(number))
-        if faults:
+        if faults := list(_faults(row, ordinal_game(number))):
             problems.append(f"game {number}: {'; '.join(faults)}")
     problems += [f"game {number}: listed {times} times" for number, times in sorted(counts.items()) if times > 1]
     problems += [f"game {number}: missing" for number in range(1, 145) if number not in counts]
     return problems
 
 
-def _faults(row: Row, game: OrdinalGame) -> list[str]:
-    faults = []
+def _faults(row: Row, game: OrdinalGame) -> Iterator[str]:
     for names, right in ((_ROW, game.row), (_COL, game.col)):
         value = next((row[name] for name in names if name in row), None)
         if value is not None and _integer(value) != right:
-            faults.append(f"{names[0]} should be {right} (found {value!r})")
+            yield f"{names[0]} should be {right} (found {value!r})"
     family = next((row[name] for name in _FAMILY if name in row), None)
     if family is not None and str(family).strip().lower().replace(" ", "-").replace("_", "-") != game.family:
-        faults.append(f"family should be {game.family} (found {family!r})")
+        yield f"family should be {game.family} (found {family!r})"
     row_cells = [_integer(row.get(name)) for name in CELLS]
     right_cells = [rank for pair in zip(game.seat1, game.seat2, strict=True) for rank in pair]
     wrong = [
@@ -90,16 +85,16 @@ def _faults(row: Row, game: OrdinalGame) -> list[str]:
         if right != value
     ]
     if wrong:
-        faults += wrong + _ties(row_cells) + _same_game(row_cells, game)
-    return faults
+        yield from wrong + _ties(row_cells) + _same_game(row_cells, game)
 
 
 def _ties(cells: list[int | None]) -> list[str]:
-    ties = []
-    for seat in (1, 2):
-        counts = Counter(cell for cell in cells[seat - 1 :: 2] if cell is not None)
-        ties += [f"tie: player {seat} has rank {rank} in {n} cells" for rank, n in sorted(counts.items()) if n > 1]
-    return ties
+    return [
+        f"tie: player {seat} has rank {rank} in {n} cells"
+        for seat in (1, 2)
+        for rank, n in sorted(Counter(cell for cell in cells[seat - 1 :: 2] if cell is not None).items())
+        if n > 1
+    ]
 
 
 def _same_game(cells: list[int | None], game: OrdinalGame) -> list[str]:

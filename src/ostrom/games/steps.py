@@ -31,8 +31,7 @@ def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
         if not todo:
             break
         prefix = todo.popleft()
-        due = _after(game, prefix)
-        if due is not None:
+        if (due := _after(game, prefix)) is not None:
             steps.setdefault(tuple((turn.seat, turn.stage, _kind(turn.options)) for turn in due), tuple(due))
             todo += [(*prefix, 0), (*prefix, -1)]
     return tuple(steps.values())
@@ -93,33 +92,30 @@ def can_end(game: Game) -> bool:
     >>> can_end(build_game("common_pool")), can_end(build_game("ultimatum"))
     (True, False)
     """
-    return not game.has_table and any(_ends(game, _Pick(seed)) for seed in range(MOST_TRIES))
+    return not game.has_table and any(_ends(game, seed) for seed in range(MOST_TRIES))
 
 
-class _Pick:
-    """The moves of a trial match: the last option (0), the first (1), or random ones."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed, self.streams = seed, Streams(seed, 0)
-
-    def value(self, turn: Due, number: int) -> Value:
-        if self.seed < 2:
-            return _end(turn.options, self.seed - 1)
-        chance = self.streams.chance(number, turn.seat, turn.stage)
-        options = turn.options
-        if isinstance(options, Amounts):
-            return options.value(int(chance * options.levels))
-        return options[int(chance * len(options))]
-
-
-def _ends(game: Game, pick: _Pick) -> bool:
+def _ends(game: Game, seed: int) -> bool:
+    """Return whether a trial match ends: all take the last option (seed 0), the first (1), or random ones."""
     state: Mapping[str, Any] = {}
+    chance = Streams(seed, 0).chance
+
+    def move(turn: Due, number: int) -> Value:
+        options, drawn = turn.options, chance(number, turn.seat, turn.stage)
+        if seed < 2:
+            return _end(options, seed - 1)
+        return (
+            options.value(int(drawn * options.levels))
+            if isinstance(options, Amounts)
+            else options[int(drawn * len(options))]
+        )
+
     for number in range(1, MOST_TRIED_ROUNDS + 1):
-        stages = game.begin(Now(number, state, partial(pick.streams.chance, number)))
+        stages = game.begin(Now(number, state, partial(chance, number)))
         due = next(stages)
         try:
             while True:
-                due = stages.send([pick.value(turn, number) for turn in due])
+                due = stages.send([move(turn, number) for turn in due])
         except StopIteration as stop:
             end: End = stop.value
         if end.over is not None:

@@ -172,8 +172,10 @@ def payoff_table(game: Game) -> tuple[tuple[str, ...], ...]:
     """
     if game.seats == 2:
         rows, columns = game.actions
-        body = [(name, *(_paid(game, (i, j)) for j in range(len(columns)))) for i, name in enumerate(rows)]
-        return (("", *columns), *body)
+        return (
+            ("", *columns),
+            *[(name, *(_paid(game, (i, j)) for j in range(len(columns)))) for i, name in enumerate(rows)],
+        )
     header = tuple(f"seat {seat}" for seat in range(1, game.seats + 1))
     return (
         (*header, "payoffs"),

@@ -81,46 +81,47 @@ class TensorGame(Game):
         import numpy as np
 
         seats = len(self.actions)
-        if seats == 0 or any(len(names) == 0 for names in self.actions):
-            raise GameError(f"game {self.name}: every seat needs at least one action")
+        self._refuse_if(
+            seats == 0 or any(len(names) == 0 for names in self.actions), "every seat needs at least one action"
+        )
         check_size(self.name, [len(names) for names in self.actions])
-        object.__setattr__(self, "actions", tuple(tuple(names) for names in self.actions))
+        self._complete(actions=tuple(tuple(names) for names in self.actions))
         for seat, names in enumerate(self.actions, 1):
-            if any(not isinstance(name, str) or not name.strip() for name in names):
-                raise GameError(f"game {self.name}: seat {seat} has an action without a name: {names}")
-            if len(set(names)) != len(names):
-                raise GameError(f"game {self.name}: seat {seat} names an action twice: {', '.join(names)}")
-            if self.formerly and (len(self.formerly) != len(names) or len(set(self.formerly)) != len(names)):
-                raise GameError(
-                    f"game {self.name}: formerly needs one name for each of {len(names)} actions: "
-                    f"{', '.join(self.formerly)}"
-                )
+            self._refuse_if(
+                any(not isinstance(name, str) or not name.strip() for name in names),
+                f"seat {seat} has an action without a name: {names}",
+            )
+            self._refuse_if(len(set(names)) != len(names), f"seat {seat} names an action twice: {', '.join(names)}")
+            self._refuse_if(
+                self.formerly and (len(self.formerly) != len(names) or len(set(self.formerly)) != len(names)),
+                f"formerly needs one name for each of {len(names)} actions: {', '.join(self.formerly)}",
+            )
         try:
             payoffs = np.array(self.payoffs, dtype=np.float64)
         except (TypeError, ValueError):
             raise GameError(f"game {self.name}: payoffs must be a full tensor of numbers") from None
         shape = (*(len(names) for names in self.actions), seats)
-        if payoffs.shape != shape:
-            raise GameError(f"game {self.name}: payoffs have shape {payoffs.shape}, the actions need {shape}")
-        if not np.isfinite(payoffs).all():
-            raise GameError(f"game {self.name}: every payoff must be a finite number")
+        self._refuse_if(payoffs.shape != shape, f"payoffs have shape {payoffs.shape}, the actions need {shape}")
+        self._refuse_if(not np.isfinite(payoffs).all(), "every payoff must be a finite number")
         payoffs.flags.writeable = False
-        object.__setattr__(self, "payoffs", payoffs)
-        object.__setattr__(self, "cooperative", self._indices("cooperative", self.cooperative))
+        self._complete(payoffs=payoffs, cooperative=self._indices("cooperative", self.cooperative))
         defective = self.defective or tuple(
             1 - c if c is not None and len(names) == 2 else None
             for c, names in zip(self.cooperative, self.actions, strict=True)
         )
-        object.__setattr__(self, "defective", self._indices("defective", defective))
-        object.__setattr__(self, "roles", tuple(self.roles) or self._default_roles())
-        object.__setattr__(self, "title", self.title or self.name.replace("_", " ").capitalize())
-        if len(self.roles) != seats:
-            raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
+        self._complete(
+            defective=self._indices("defective", defective),
+            roles=tuple(self.roles) or self._default_roles(),
+            title=self.title or self.name.replace("_", " ").capitalize(),
+        )
+        self._refuse_if(len(self.roles) != seats, f"{len(self.roles)} roles for {seats} seats")
         self.words.check(self.name, self.actions)
         if self.told is not None:
-            object.__setattr__(self, "told", self._check_stated(np.array(self.told, dtype=np.float64)))
-        if self.formula is not None and not all(self.formula.fits(self.payoffs, seat) for seat in range(seats)):
-            raise GameError(f"game {self.name}: the formula does not give the payoffs")
+            self._complete(told=self._check_stated(np.array(self.told, dtype=np.float64)))
+        self._refuse_if(
+            self.formula is not None and not all(self.formula.fits(self.payoffs, seat) for seat in range(seats)),
+            "the formula does not give the payoffs",
+        )
 
     def as_journaled(self, questions: Iterable[str]) -> Game:
         """Return the game with the action names of a journal's questions.
@@ -139,11 +140,15 @@ class TensorGame(Game):
         """Check stated payoffs: finite, and correct about the reader's own."""
         import numpy as np
 
-        if told.shape != (self.seats, *self.payoffs.shape) or not np.isfinite(told).all():
-            raise GameError(f"game {self.name}: told must hold a full tensor of finite payoffs for every seat")
+        self._refuse_if(
+            told.shape != (self.seats, *self.payoffs.shape) or not np.isfinite(told).all(),
+            "told must hold a full tensor of finite payoffs for every seat",
+        )
         for seat in range(self.seats):
-            if not np.array_equal(told[seat][..., seat], self.payoffs[..., seat]):
-                raise GameError(f"game {self.name}: seat {seat + 1} must be told its own payoffs as they are scored")
+            self._refuse_if(
+                not np.array_equal(told[seat][..., seat], self.payoffs[..., seat]),
+                f"seat {seat + 1} must be told its own payoffs as they are scored",
+            )
         told.flags.writeable = False
         return told
 
@@ -248,5 +253,6 @@ def symmetric_2x2(
     name: str, actions: tuple[str, str], both: float, alone: float, other: float, neither: float, **facts: Any
 ) -> Game:
     """Return a symmetric 2x2 game from one seat's payoffs: both play the first action, only I, only the other, none."""
-    matrix = [[(both, both), (alone, other)], [(other, alone), (neither, neither)]]
-    return bimatrix(name, (actions, actions), matrix, **facts)
+    return bimatrix(
+        name, (actions, actions), [[(both, both), (alone, other)], [(other, alone), (neither, neither)]], **facts
+    )

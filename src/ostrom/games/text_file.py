@@ -25,6 +25,16 @@ def read_text(path: Path, *, what: str, key: str | None = None) -> str:
         raise StudyError(f"cannot be read: {reason}", file=str(path), key=key) from None
 
 
+def identifier(stem: str) -> str:
+    """Return the name of a game in a file: the file's name as a Python identifier.
+
+    >>> identifier("stag-hunt"), identifier("2x2")
+    ('stag_hunt', 'game_2x2')
+    """
+    name = "".join(c if c.isalnum() else "_" for c in stem)
+    return name if name.isidentifier() else f"game_{name}"
+
+
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+)/(\d+)", re.ASCII)
 

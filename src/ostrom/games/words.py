@@ -45,12 +45,8 @@ class Words:
         >>> Words(titles=("Owner", "Neighbour")).for_seat(1)
         {'title': 'Neighbour'}
         """
-        seat_words = {"narrative": self.narrative} if self.narrative else {}
-        if self.titles:
-            seat_words["title"] = self.titles[seat]
-        if self.personas:
-            seat_words["persona"] = self.personas[seat]
-        return seat_words
+        parts = (("narrative", self.narrative), ("title", self.titles), ("persona", self.personas))
+        return {name: part if isinstance(part, str) else part[seat] for name, part in parts if part}
 
     def check(self, game: str, actions: Sequence[Sequence[str]]) -> None:
         """Refuse texts that do not fit the seats and actions of a game."""

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostrom.games.game import Game
 from ostrom.games.tensor import MAX_SEATS, TensorGame, check_size
-from ostrom.games.text_file import rational, read_text
+from ostrom.games.text_file import identifier, rational, read_text
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.words import how_many
@@ -62,7 +62,7 @@ _RARE_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
 
 def load_yaml(path: str | Path) -> Game:
     """Read a game from a YAML file."""
-    return parse_yaml(read_text(Path(path), what="game"), file=str(path), name=_identifier(Path(path).stem))
+    return parse_yaml(read_text(Path(path), what="game"), file=str(path), name=identifier(Path(path).stem))
 
 
 def parse_yaml(text: str, *, file: str | None = None, name: str = "game") -> Game:
@@ -81,9 +81,8 @@ def game_from_mapping(data: Any, *, file: str | None = None, key: str | None = N
     reader = _Reader(file, key)
     if not isinstance(data, Mapping):
         raise reader.error("a game is a mapping with 'actions' and 'payoffs'", actual=_brief(data))
-    unknown = [str(k) for k in data if k not in KEYS]
-    if unknown:
-        raise reader.error(f"unknown key {unknown[0]!r}", allowed=KEYS)
+    for key_written in data:
+        reader._refuse_if(key_written not in KEYS, f"unknown key {str(key_written)!r}", None, allowed=KEYS)
     for needed in ("actions", "payoffs"):
         if needed not in data:
             raise reader.error(f"lacks '{needed}'", actual=list(data))
@@ -133,9 +132,7 @@ def write_yaml(game: Game) -> str:
 
     data = game_to_mapping(game)
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
-    if _RARE_BREAKS.isdisjoint(text):
-        return text
-    return yaml.safe_dump(data, sort_keys=False, width=110)
+    return text if _RARE_BREAKS.isdisjoint(text) else yaml.safe_dump(data, sort_keys=False, width=110)
 
 
 @dataclass(frozen=True)
@@ -146,31 +143,36 @@ class _Reader:
     key: str | None
 
     def error(self, problem: str, at: str | None = None, actual: object = None, allowed: Any = None) -> StudyError:
-        key = ".".join(part for part in (self.key, at) if part) or None
-        return StudyError(problem, file=self.file, key=key, actual=actual, allowed=allowed)
+        return StudyError(
+            problem,
+            file=self.file,
+            key=".".join(part for part in (self.key, at) if part) or None,
+            actual=actual,
+            allowed=allowed,
+        )
+
+    def _refuse_if(self, wrong: Any, problem: str, at: str | None, *actual: Any, **allowed: Any) -> None:
+        """Refuse the game if something is wrong; the actual value is shortened."""
+        if wrong:
+            raise self.error(problem, at, _brief(actual[0]) if actual else None, **allowed)
 
     def text(self, data: Mapping[Any, Any], key: str) -> str:
-        value = data.get(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise self.error("must be text (put it in quotes)", key, actual=_brief(value))
-        return value
+        value = "" if data.get(key) is None else data[key]
+        self._refuse_if(not isinstance(value, str), "must be text (put it in quotes)", key, value)
+        return str(value)
 
     def names(self, value: Any, at: str) -> tuple[str, ...]:
-        if not _is_list(value) or not value:
-            raise self.error("must be a list of names", at, actual=_brief(value))
+        self._refuse_if(not _is_list(value) or not value, "must be a list of names", at, value)
         for i, name in enumerate(value):
-            if not isinstance(name, str):
-                raise self.error("must be text (put it in quotes)", f"{at}[{i}]", actual=_brief(name))
+            self._refuse_if(not isinstance(name, str), "must be text (put it in quotes)", f"{at}[{i}]", name)
         return tuple(value)
 
     def actions(self, data: Mapping[Any, Any]) -> tuple[tuple[str, ...], ...]:
         value, seats = data["actions"], data.get("seats")
-        if seats is not None and (type(seats) is not int or not 1 <= seats <= MAX_SEATS):
-            raise self.error(f"must be a whole number from 1 to {MAX_SEATS}", "seats", actual=_brief(seats))
-        if not _is_list(value) or not value:
-            raise self.error("must be a list of names, or one list per seat", "actions", actual=_brief(value))
+        wrong = seats is not None and (type(seats) is not int or not 1 <= seats <= MAX_SEATS)
+        self._refuse_if(wrong, f"must be a whole number from 1 to {MAX_SEATS}", "seats", seats)
+        fits = _is_list(value) and value
+        self._refuse_if(not fits, "must be a list of names, or one list per seat", "actions", value)
         if not _is_list(value[0]):
             return (self.names(value, "actions"),) * (2 if seats is None else seats)
         if seats is not None and seats != len(value):
@@ -181,8 +183,7 @@ class _Reader:
         if data.get("roles") is None:
             return ()
         roles = self.names(data["roles"], "roles")
-        if len(roles) != seats:
-            raise self.error(f"names {len(roles)} roles, the game has {seats} seats", "roles")
+        self._refuse_if(len(roles) != seats, f"names {len(roles)} roles, the game has {seats} seats", "roles")
         return roles
 
     def indices(
@@ -192,39 +193,32 @@ class _Reader:
         if value is None:
             return ()
         each = list(value) if _is_list(value) else [value] * len(actions)
-        if len(each) != len(actions):
-            raise self.error(f"names {len(each)} actions, the game has {len(actions)} seats", key)
+        wrong = len(each) != len(actions)
+        self._refuse_if(wrong, f"names {len(each)} actions, the game has {len(actions)} seats", key)
         for seat, name in enumerate(each):
-            if name is not None and name not in actions[seat]:
-                raise self.error(f"seat {seat + 1} has no such action", key, actual=_brief(name), allowed=actions[seat])
+            wrong = name is not None and name not in actions[seat]
+            self._refuse_if(wrong, f"seat {seat + 1} has no such action", key, name, allowed=actions[seat])
         return tuple(None if name is None else actions[seat].index(name) for seat, name in enumerate(each))
 
     def params(self, data: Mapping[Any, Any]) -> dict[str, Any]:
-        value = data.get("params")
-        if value is None:
-            return {}
-        if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
-            raise self.error("must be a mapping from names to values", "params", actual=_brief(value))
+        value = {} if data.get("params") is None else data["params"]
+        fits = isinstance(value, Mapping) and all(isinstance(k, str) for k in value)
+        self._refuse_if(not fits, "must be a mapping from names to values", "params", value)
         return dict(value)
 
     def words(self, data: Mapping[Any, Any]) -> Words:
-        value = data.get("words")
-        if value is None:
-            return Words()
-        if not isinstance(value, Mapping):
-            raise self.error("must be a mapping", "words", actual=_brief(value))
+        value = {} if data.get("words") is None else data["words"]
+        self._refuse_if(not isinstance(value, Mapping), "must be a mapping", "words", value)
         word_keys = ("narrative", "titles", "personas", "kinds", "actions", "order")
         for key in value:
-            if key not in word_keys:
-                raise self.error("unknown key", f"words.{key}", allowed=word_keys)
+            self._refuse_if(key not in word_keys, "unknown key", f"words.{key}", allowed=word_keys)
         inner = _Reader(self.file, ".".join(part for part in (self.key, "words") if part))
         listed = {key: inner.names(value[key], key) for key in word_keys[1:4] if value.get(key) is not None}
         by_seat: dict[str, tuple[tuple[str, ...], ...]] = {}
         for key in word_keys[4:]:
-            per_seat = value.get(key)
-            if per_seat is not None and not _is_list(per_seat):
-                raise inner.error("must be one list per seat", key, actual=_brief(per_seat))
-            by_seat[key] = tuple(inner.names(names, f"{key}[{i}]") for i, names in enumerate(per_seat or ()))
+            per_seat = () if value.get(key) is None else value[key]
+            inner._refuse_if(not _is_list(per_seat), "must be one list per seat", key, per_seat)
+            by_seat[key] = tuple(inner.names(names, f"{key}[{i}]") for i, names in enumerate(per_seat))
         return Words(
             inner.text(value, "narrative"),
             titles=listed.get("titles", ()),
@@ -250,8 +244,11 @@ class _Reader:
             tensor[at] = self._paid(value, len(actions), where)
             return
         if not _is_list(value) or len(value) != len(actions[len(at)]):
-            wanted = f"must be a list with one entry per action of seat {len(at) + 1} ({len(actions[len(at)])})"
-            raise self.error(wanted, where, actual=_brief(value))
+            raise self.error(
+                f"must be a list with one entry per action of seat {len(at) + 1} ({len(actions[len(at)])})",
+                where,
+                actual=_brief(value),
+            )
         for i, part in enumerate(value):
             self._nested(part, actions, tensor, (*at, i))
 
@@ -268,8 +265,9 @@ class _Reader:
                 )
             for seat, name in enumerate(names):
                 if name not in actions[seat]:
-                    problem = f"seat {seat + 1} has no action {name!r}"
-                    raise self.error(problem, f"payoffs.{outcome}", allowed=actions[seat])
+                    raise self.error(
+                        f"seat {seat + 1} has no action {name!r}", f"payoffs.{outcome}", allowed=actions[seat]
+                    )
             at = tuple(actions[seat].index(name) for seat, name in enumerate(names))
             if not np.isnan(tensor[at]).any():
                 raise self.error("says this outcome twice", f"payoffs.{outcome}")
@@ -304,12 +302,13 @@ def _is_list(value: Any) -> bool:
 
 def _brief(value: Any) -> Any:
     # A whole nested table in an error message helps nobody.
-    if isinstance(value, Mapping):
-        return f"a mapping of {len(value)}"
-    if _is_list(value):
-        return f"a list of {len(value)}"
-    if value is None:
-        return "nothing"
+    match value:
+        case Mapping():
+            return f"a mapping of {len(value)}"
+        case _ if _is_list(value):
+            return f"a list of {len(value)}"
+        case None:
+            return "nothing"
     return value if len(text := str(value)) <= 60 else text[:57] + "..."
 
 
@@ -327,8 +326,3 @@ def _words(words: Words) -> dict[str, Any]:
         "order": [list(names) for names in words.order],
     }
     return {key: part for key, part in parts.items() if part}
-
-
-def _identifier(stem: str) -> str:
-    name = "".join(c if c.isalnum() else "_" for c in stem)
-    return name if name.isidentifier() else f"game_{name}"

@@ -155,13 +155,9 @@ def command_names() -> list[str]:
 
 def group_of(name: str) -> str:
     """Return the group of a command; ``more`` by default."""
-    for group, entries in GROUPED.items():
-        if name in entries:
-            return group
-    try:
-        group = getattr(commands.get(name), "group", MORE)
-    except OstromError:
-        return MORE
+    group = next((group for group, entries in GROUPED.items() if name in entries), None)
+    with suppress(OstromError):
+        group = group or getattr(commands.get(name), "group", MORE)
     return group if group in GROUPED else MORE
 
 

@@ -28,32 +28,25 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Ge:
+@dataclass(frozen=True)
+class _Bound:
+    bound: float
+
+
+class Ge(_Bound):
     """A value must be at least ``bound``."""
 
-    bound: float
 
-
-@dataclass(frozen=True, slots=True)
-class Gt:
+class Gt(_Bound):
     """A value must be greater than ``bound``."""
 
-    bound: float
 
-
-@dataclass(frozen=True, slots=True)
-class Le:
+class Le(_Bound):
     """A value must be at most ``bound``."""
 
-    bound: float
 
-
-@dataclass(frozen=True, slots=True)
-class Lt:
+class Lt(_Bound):
     """A value must be less than ``bound``."""
-
-    bound: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +130,7 @@ def rule_of(annotation: Any) -> Rule | None:
         return _one_of(arguments)
     if origin is Annotated:
         return _marked(*arguments)
-    if origin in (Union, UnionType):
-        return _either([rule_of(argument) for argument in arguments])
-    return None
+    return _either([rule_of(argument) for argument in arguments]) if origin in (Union, UnionType) else None
 
 
 def _marked(kind: Any, *marks: Any) -> Rule | None:
@@ -159,8 +150,11 @@ def _marked(kind: Any, *marks: Any) -> Rule | None:
 
 def _one_of(words: Sequence[Any]) -> Rule:
     text = " or ".join(map(str, words)) if len(words) < 3 else f"one of {', '.join(map(str, words))}"
-    names = tuple(word for word in words if isinstance(word, str))
-    return Rule(text, lambda value: any(type(value) is type(word) and value == word for word in words), names)
+    return Rule(
+        text,
+        lambda value: any(type(value) is type(word) and value == word for word in words),
+        tuple(word for word in words if isinstance(word, str)),
+    )
 
 
 def _list(length: Length, entry: Rule) -> Rule:
@@ -185,7 +179,7 @@ def _either(rules: Sequence[Rule | None]) -> Rule | None:
 
 def _number(kind: type, marks: Sequence[Any]) -> Rule:
     integral = kind is int or NoFraction() in marks
-    bounds = {type(mark): mark.bound for mark in marks if isinstance(mark, Ge | Gt | Le | Lt)}
+    bounds = {type(mark): mark.bound for mark in marks if isinstance(mark, _Bound)}
     finite = Finite() in marks
 
     plain = (int,) if kind is int else (int, float)
@@ -198,7 +192,7 @@ def _number(kind: type, marks: Sequence[Any]) -> Rule:
     def fits(value: Any) -> bool:
         if not is_number(value):
             return False
-        if kind is float and (finite or integral) and not _is_finite(value):
+        if kind is float and (finite or integral) and not is_finite(value):
             return False
         return (
             (not integral or value == int(value))
@@ -212,7 +206,8 @@ def _number(kind: type, marks: Sequence[Any]) -> Rule:
     return Rule(" ".join([noun, *_range(bounds)]), fits)
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
+    """Return whether a number is finite and a float can hold it."""
     try:
         return isfinite(value)
     except OverflowError:  # an integer that no float can hold
@@ -234,14 +229,12 @@ def _range(bounds: Mapping[type, float]) -> list[str]:
 def rules_of(factory: Callable[..., Any]) -> Mapping[str, Rule]:
     """Return the rules of a function's or class's parameters by name; those without a rule are left out."""
     names = getattr(inspect.unwrap(_maker(factory)), "__globals__", {})
-    rules = {}
-    for parameter in inspect.signature(factory).parameters.values():
-        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-            continue
-        rule = rule_of(_resolved(parameter.annotation, names))
-        if rule is not None:
-            rules[parameter.name] = rule
-    return rules
+    rules = {
+        parameter.name: rule_of(_resolved(parameter.annotation, names))
+        for parameter in inspect.signature(factory).parameters.values()
+        if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+    }
+    return {name: rule for name, rule in rules.items() if rule is not None}
 
 
 def _maker(factory: Any) -> Any:
@@ -269,10 +262,9 @@ def check(factory: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
     rules = rules_of(factory)
     for name, value in arguments.items():
         rule = rules.get(name)
-        if rule is not None and not rule.fits(value):
-            default = inspect.signature(factory).parameters[name].default
-            if value is not default:
-                raise ParameterError(rule.problem(name, value))
+        fits = rule is None or rule.fits(value)
+        if rule is not None and not fits and value is not inspect.signature(factory).parameters[name].default:
+            raise ParameterError(rule.problem(name, value))
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
@@ -343,5 +335,7 @@ def bounds_in_words(factory: Callable[..., Any]) -> str:
     >>> bounds_in_words(part)
     'low, high: a finite number; strict: true or false'
     """
-    alike = grouped((rule.words, name) for name, rule in rules_of(factory).items())
-    return "; ".join(f"{', '.join(names)}: {words}" for words, names in alike.items())
+    return "; ".join(
+        f"{', '.join(names)}: {words}"
+        for words, names in grouped((rule.words, name) for name, rule in rules_of(factory).items()).items()
+    )

@@ -9,7 +9,9 @@ read it runs no code; a part that refuses to be played then stands in its place.
 import hashlib
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -70,27 +72,24 @@ def readable(name: str) -> str:
 
 def bind_code_parts(value: Any, folder: Path, file: str, key: str = "") -> Any:
     """Run every Python file in a study's fields, and add hashes to the names of its parts."""
-    if key.rpartition(".")[2] in TEXTS:
+    match value:
+        case _ if key.rpartition(".")[2] in TEXTS:
+            return value
+        case list():
+            return [bind_code_parts(one, folder, file, key) for one in value]
+        case Mapping():
+            fields = {k: bind_code_parts(v, folder, file, f"{key}.{k}" if key else str(k)) for k, v in value.items()}
+            return fields | (fields["name"] if isinstance(fields.get("name"), dict) else {})
+    written = WRITTEN.fullmatch(value) if isinstance(value, str) and not BOUND.fullmatch(value) else None
+    if written is None:
         return value
-    if isinstance(value, list):
-        return [bind_code_parts(one, folder, file, key) for one in value]
-    if isinstance(value, Mapping):
-        fields = {k: bind_code_parts(v, folder, file, f"{key}.{k}" if key else str(k)) for k, v in value.items()}
-        named = fields.get("name")
-        return {**fields, **named} if isinstance(named, dict) else fields
-    if not isinstance(value, str) or BOUND.fullmatch(value):
-        return value
-    match = WRITTEN.fullmatch(value)
-    if match is None:
-        return value
-    name = match["name"] or Path(match["file"]).stem
-    digest = run_file(match["file"], folder, file, key)
-    if not hasattr(_MODULES[match["file"], digest], name):
-        public_names = [one for one in vars(_MODULES[match["file"], digest]) if not one.startswith("_")]
-        raise StudyError(
-            f"{match['file']} has no {name!r}", file=file, key=key, actual=value, allowed=public_names or ("nothing",)
-        )
-    part = {"name": f"{match['file']}:{name}@{digest}", **_parameters(match["more"], file, key)}
+    name = written["name"] or Path(written["file"]).stem
+    digest = run_file(written["file"], folder, file, key)
+    module = _MODULES[written["file"], digest]
+    if not hasattr(module, name):
+        allowed = [one for one in vars(module) if not one.startswith("_")] or ("nothing",)
+        raise StudyError(f"{written['file']} has no {name!r}", file=file, key=key, actual=value, allowed=allowed)
+    part = {"name": f"{written['file']}:{name}@{digest}", **_parameters(written["more"], file, key)}
     return {"strategy": part} if re.search(r"(^|\.)types\.[^.]+$", key) else part
 
 
@@ -103,12 +102,13 @@ def _parameters(text: str | None, file: str, key: str) -> dict[str, Any]:
 
 def references(value: Any) -> Iterator[re.Match[str]]:
     """Yield the Python files in a study, as a manifest stores them."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    for one in value if isinstance(value, list) else ():
-        yield from references(one)
-    if isinstance(value, str) and (bound := BOUND.fullmatch(value)):
-        yield bound
+    match value:
+        case Mapping():
+            yield from references(list(value.values()))
+        case list():
+            yield from chain.from_iterable(map(references, value))
+        case str() if bound := BOUND.fullmatch(value):
+            yield bound
 
 
 def run_again(study: Any, folders: list[Path], run: Path, file: str) -> None:
@@ -167,11 +167,8 @@ def _digest(text: str) -> str:
 
 def _line(error: BaseException, place: str) -> int | None:
     """Return the last line of the file in a traceback."""
-    trace, line = error.__traceback__, None
-    while trace is not None:
-        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == place else line
-        trace = trace.tb_next
-    return line
+    trace = traceback.walk_tb(error.__traceback__)
+    return next((line for frame, line in [*trace][::-1] if frame.f_code.co_filename == place), None)
 
 
 class AbsentPart:

@@ -27,7 +27,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
 from ostrom.ground import parameters, python_files
@@ -47,8 +47,11 @@ OWN_REPLICATIONS = "ostrom.replications"
 def _entry_points() -> EntryPoints:
     """Return the entry points for Ostrom of all installed packages, cached: it reads a file of every package."""
     every = entry_points()
-    groups = sorted(group for group in every.groups if group.startswith("ostrom."))
-    return EntryPoints(point for group in groups for point in every.select(group=group))
+    return EntryPoints(
+        point
+        for group in sorted(group for group in every.groups if group.startswith("ostrom."))
+        for point in every.select(group=group)
+    )
 
 
 @lru_cache(maxsize=1)
@@ -110,18 +113,17 @@ def parts_of_packages(study: Any) -> dict[str, str]:
     names: set[str] = set()
     waiting = [study]
     while waiting:
-        value = waiting.pop()
-        if isinstance(value, Mapping):
-            waiting += [*value.keys(), *value.values()]
-        elif isinstance(value, list | tuple):
-            waiting += value
-        elif isinstance(value, str) and (name := _NAME.match(value)):
-            names.add(name[0])
-    points = (point for group in _PARTS for point in _entry_points().select(group=group))
+        match waiting.pop():
+            case Mapping() as value:
+                waiting += [*value.keys(), *value.values()]
+            case list() | tuple() as value:
+                waiting += value
+            case str() as value if name := _NAME.match(value):
+                names.add(name[0])
     return {
-        f"{point.group}.{point.name}": f"{point.dist.name} {point.dist.version}"
-        for point in points
-        if point.name in names and point.dist is not None and point.dist.name != "ostrom"
+        part: f"{point.dist.name} {point.dist.version}"
+        for part, point in _points().items()
+        if point.name in names and point.dist.name != "ostrom"
     }
 
 
@@ -162,9 +164,9 @@ def _code(module: str) -> str:
     digest = blake2b(digest_size=12)
     spec = find_spec(module.partition(".")[0])
     folders = [] if spec is None else [Path(folder) for folder in spec.submodule_search_locations or ()]
-    files = [(file.relative_to(folder), file) for folder in folders for file in folder.rglob("*.py")]
-    if spec is not None and not folders and spec.origin is not None:
-        files = [(Path(module), Path(spec.origin))]
+    alone = [(Path(module), Path(spec.origin))] if spec is not None and spec.origin is not None else []
+    inside = [(file.relative_to(folder), file) for folder in folders for file in folder.rglob("*.py")]
+    files = inside if folders else alone
     for name, file in sorted(files):
         digest.update(f"{name.as_posix()} {file.stat().st_size}\n".encode() + file.read_bytes())
     return digest.hexdigest()
@@ -248,8 +250,11 @@ def _modules(package: str) -> list[str]:
 @lru_cache(maxsize=1)
 def own_holders() -> tuple[str, ...]:
     """Return our packages with parts of several kinds: every feature, and the packages beside them."""
-    features = files("ostrom").joinpath("features").iterdir()
-    names = sorted(folder.name for folder in features if folder.is_dir() and not folder.name.startswith("_"))
+    names = sorted(
+        folder.name
+        for folder in files("ostrom").joinpath("features").iterdir()
+        if folder.is_dir() and not folder.name.startswith("_")
+    )
     return ("ostrom.people", "ostrom.probe", *(f"ostrom.features.{name}" for name in names))
 
 
@@ -331,8 +336,7 @@ class Registry(Generic[T]):
         by_name: dict[str, EntryPoint] = {}
         for point in _entry_points().select(group=self.group):
             first = by_name.setdefault(point.name, point)
-            expected = self._files.get(point.name, first.value)
-            if point.value.partition(":")[0] != expected.partition(":")[0]:
+            if point.value.partition(":")[0] != self._files.get(point.name, first.value).partition(":")[0]:
                 self._clashes.setdefault(point.name, [self._files.get(point.name) or owner(first)]).append(owner(point))
         return by_name
 
@@ -368,36 +372,36 @@ class Registry(Generic[T]):
         if name in self._clashes:
             several = ", ".join(dict.fromkeys(self._clashes[name]))
             raise StudyError(f"several packages have a {self.kind} of that name: {several}", key=name)
-        if name not in modules and name not in points:
-            if (part := self._from_code(name)) is not None or (part := self._absent(name)) is not None:
-                return part
+        part: Callable[..., T] | None
+        if name in modules or name in points:
+            part = self._loaded(name)
+        else:
+            part = self._from_code(name) or self._absent(name)
+        if part is None:
             raise UnknownName(self.kind, name, self.names(), broken_note() if self.folder else "")
-        return self._loaded(name)
+        return part
 
-    def _absent(self, name: str) -> Callable[..., T] | None:
+    def _absent(self, name: str) -> Any:
         """Return the placeholder of a missing part of a run; otherwise refuse with the package's name."""
         package = NEEDED.get(f"{self.group}.{name}")
-        if package is None:
-            return None
-        factory: Callable[..., T] | None = import_module(self.code).absent(name) if self.code else None
-        if factory is not None:
-            return factory
-        raise UsageError(
-            f"{self.kind} {name!r} is part of the package {package}, which is not installed "
-            f"(pip install '{package.rpartition(', ')[2].replace(' ', '==')}')"
-        )
+        placeholder = import_module(self.code).absent(name) if package and self.code else None
+        if package is not None and placeholder is None:
+            raise UsageError(
+                f"{self.kind} {name!r} is part of the package {package}, which is not installed "
+                f"(pip install '{package.rpartition(', ')[2].replace(' ', '==')}')"
+            )
+        return placeholder
 
-    def _from_code(self, name: str) -> Callable[..., T] | None:
+    def _from_code(self, name: str) -> Any:
         """Return a part in a user's Python file, or its placeholder if the code is missing."""
         if not python_files.is_code(name):
             return None
         part, module = python_files.part_of(name), import_module(self.code) if self.code else None
-        factory: Callable[..., T] | None = part
         if module is not None:
-            factory = module.absent(name) if part is None else module.from_code(name, part)
-        elif part is not None and not callable(part):
+            return module.absent(name) if part is None else module.from_code(name, part)
+        if part is not None and not callable(part):
             raise StudyError(f"{self.kind} {python_files.readable(name)}: must be a function that makes one")
-        return factory
+        return part
 
     def _loaded(self, name: str) -> Callable[..., T]:
         """Load the part of a unique name; errors of its package are one line."""
@@ -405,24 +409,20 @@ class Registry(Generic[T]):
         module, _, attribute = (place or "").partition(":")
         try:
             if place is None:
-                factory: Callable[..., T] = self._foreign[name].load()
-                return factory
+                return cast("Callable[..., T]", self._foreign[name].load())
             package = import_module(module)
             if module == self.declared:
-                declared: Callable[..., T] = package.DECLARED[name]
-                return declared
-        except OstromError:
-            raise
+                return cast("Callable[..., T]", package.DECLARED[name])
         except (Exception, SystemExit) as error:
-            if module.startswith("ostrom."):  # an error of ours, or Ctrl-C in the middle of an import
+            # An error of ours, or Ctrl-C in the middle of an import, stays what it is.
+            if isinstance(error, OstromError) or module.startswith("ostrom."):
                 raise
             where = module or f"package {owner(self._foreign[name])}"
             raise StudyError(f"{self.kind} {name}: {where} cannot be loaded: {_reason(error)}") from error
         constant = attribute or self.constant
         if not hasattr(package, constant):
             raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {constant}")
-        part: Callable[..., T] = getattr(package, constant)
-        return part
+        return cast("Callable[..., T]", getattr(package, constant))
 
     def get_instance(self, name: str, kind: type[Part]) -> Part:
         """Return a part that is an object, not a factory; one of another type is refused."""

@@ -53,9 +53,7 @@ def one_line(text: str) -> str:
 
 def without_passwords(text: str) -> str:
     """The text with passwords and keys in URLs masked."""
-    if "://" not in text:
-        return text
-    return _QUERY_KEY.sub(r"\1***", _LOGIN.sub(_login, text))
+    return text if "://" not in text else _QUERY_KEY.sub(r"\1***", _LOGIN.sub(_login, text))
 
 
 def write(text: object = "", *, end: str = "\n") -> None:

@@ -24,6 +24,18 @@ def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> C
         raise problem(error, schema, file, prefix) from None
 
 
+def refuse_first(rules: Iterable[tuple[object, str]]) -> None:
+    """Raise a ValueError with the first problem of a list whose condition holds; for validators of schemas.
+
+    >>> refuse_first([(1 > 2, "one is above two"), (True, "needs 'keys'")])
+    Traceback (most recent call last):
+    ValueError: needs 'keys'
+    """
+    for wrong, text in rules:
+        if wrong:
+            raise ValueError(text)
+
+
 def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: str = "") -> StudyError:
     """Return the first problem of a failed validation, in one line."""
     errors = error.errors(include_url=False)
@@ -35,25 +47,23 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
     key = ".".join(filter(None, [prefix, *path]))
     allowed: Iterable[str] | None = None
     value = first.get("input")
-    text = _plain_words(first)
-    if first["type"] == "extra_forbidden":
-        allowed, value = sorted(_fields_at(schema, path[:-1])), None
-        text = "there is no such key"
-        if near := nearest(path[-1], allowed):
-            text += f", did you mean {near!r}?"
-    elif first["type"] == "missing":
-        text, value = "is missing", None
-    elif first["type"] == "value_error":
-        value = None
-    elif first["type"] == "literal_error":
-        allowed = [part.strip(" '") for part in first["ctx"]["expected"].replace(" or ", ", ").split(",")]
-        near = nearest(value, allowed) if isinstance(value, str) else None
-        text = "is none of the allowed words" + (f", did you mean {near!r}?" if near else "")
-    else:  # a union fails once for every member
-        same = [e for e in errors if e["input"] is first["input"] and e["type"] in _KINDS]
-        kinds = list(dict.fromkeys(_KINDS[e["type"]] for e in same))
-        if len(kinds) > 1:
-            text = f"must be {' or '.join(kinds)}"
+    text, near = _plain_words(first), None
+    match first["type"]:
+        case "extra_forbidden":
+            allowed, value, text = sorted(_fields_at(schema, path[:-1])), None, "there is no such key"
+            near = nearest(path[-1], allowed)
+        case "missing":
+            text, value = "is missing", None
+        case "value_error":
+            value = None
+        case "literal_error":
+            allowed = [part.strip(" '") for part in first["ctx"]["expected"].replace(" or ", ", ").split(",")]
+            text, near = "is none of the allowed words", nearest(value, allowed) if isinstance(value, str) else None
+        case _:  # a union fails once for every member
+            same = [e for e in errors if e["input"] is first["input"] and e["type"] in _KINDS]
+            kinds = list(dict.fromkeys(_KINDS[e["type"]] for e in same))
+            text = f"must be {' or '.join(kinds)}" if len(kinds) > 1 else text
+    text += f", did you mean {near!r}?" if near else ""
     if isinstance(value, dict | list) and len(str(value)) > 80:
         value = None
     return StudyError(text, file=file, key=key or None, actual=value, allowed=allowed)

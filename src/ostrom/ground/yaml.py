@@ -146,16 +146,17 @@ def in_words(value: object) -> str:
 def yaml_problem(error: BaseException, file: str | None) -> StudyError:
     """Return the error for invalid YAML, in one line with its place."""
     where = None
-    if isinstance(error, RecursionError):
-        reason = "nested too deeply"
-    elif isinstance(error, yaml.MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
-        reason = str(error.problem or error.context)
-    elif isinstance(error, yaml.YAMLError | ValueError):
-        reason = str(error)
-    else:
-        reason = f"a value does not fit its tag ({error})"
+    match error:
+        case RecursionError():
+            reason = "nested too deeply"
+        case yaml.MarkedYAMLError():
+            mark = error.problem_mark or error.context_mark
+            where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
+            reason = str(error.problem or error.context)
+        case yaml.YAMLError() | ValueError():
+            reason = str(error)
+        case _:
+            reason = f"a value does not fit its tag ({error})"
     return StudyError(f"is not valid YAML: {reason}", file=file, key=where)
 
 
@@ -226,8 +227,11 @@ class _Check:
             size, height = self.value(inner, self.place(value, key, path), depth + 1)
             total, below = total + size, max(below, height)
             if total > MOST_VALUES:
-                problem = f"unfolds to more than {MOST_VALUES:,} values (aliases of aliases?)"
-                raise StudyError(problem, file=self.file, key=path or None)
+                raise StudyError(
+                    f"unfolds to more than {MOST_VALUES:,} values (aliases of aliases?)",
+                    file=self.file,
+                    key=path or None,
+                )
         self.known[id(value)] = total, below + 1
         return total, below + 1
 

@@ -69,8 +69,9 @@ def list_people(
             for v in records.visits()
         ]  # fmt: skip
     heads = ["code", "cell", "end", "points", "missed", "base", "bonus", "paid", *(["id"] if ids else []), "joined"]
-    cells = [[_cell(row, head) for head in heads] for row in rows]
-    return Output(rows, [TextTable(how_many(len(rows), "person"), heads, cells)])
+    return Output(
+        rows, [TextTable(how_many(len(rows), "person"), heads, [[_cell(row, head) for head in heads] for row in rows])]
+    )
 
 
 def _cell(row: dict[str, Any], head: str) -> str:
@@ -131,12 +132,14 @@ def bonuses(
         count, total = records.pay(out)
         currency, pays = records.plan.people.pay.currency, pays_for(records.plan.people.source.name)
     base = "the base is paid by the platform and not in it" if pays == "bonus" else "the base is in it"
+    lines = [f"nobody is owed anything that no earlier file has: {out} has no rows and pays nobody"]
+    if count:
+        lines = [
+            f"{out}: {how_many(count, 'person')}, {total:.2f} {currency} ({pays}: {base})",
+            "the ledger has them, so no later file will",
+        ]
     document = {"file": str(out), "people": count, "total": str(total), "currency": currency, "pays": pays}
-    if not count:
-        line = f"nobody is owed anything that no earlier file has: {out} has no rows and pays nobody"
-        return Output(document, [Remark(line)])
-    line = f"{out}: {how_many(count, 'person')}, {total:.2f} {currency} ({pays}: {base})"
-    return Output(document, [Remark(line), Remark("the ledger has them, so no later file will")])
+    return Output(document, map(Remark, lines))
 
 
 @people.command("erase")
@@ -167,9 +170,8 @@ def erase(
             codes, unpaid = (overdue := records.overdue(keep)).erasable, overdue.unpaid
         erased_count = records.register.erase(*codes)
     left = f"; {len(unpaid)} are owed money and stay until a payment file has them" if unpaid else ""
-    line = f"{how_many(erased_count, 'person')} erased{left}"
-    if code is not None:
-        line = f"{code}: {'erased' if erased_count else 'was erased before'}"
+    one = f"{code}: {'erased' if erased_count else 'was erased before'}"
+    line = f"{how_many(erased_count, 'person')} erased{left}" if code is None else one
     return Output({"erased": erased_count, "not_paid": list(unpaid)}, [Remark(line)])
 
 
@@ -187,10 +189,10 @@ def audit(context: typer.Context) -> Output:
     """Check what must hold: served = assigned in every round, journal and register fit, nobody is paid twice."""
     with _records(context) as records:
         checks = records.audit()
-    rows = [[what, count, problem or "holds"] for what, count, problem in checks]
+    heads = ["check", "looked at", "found"]
     return Output(
         [{"check": what, "looked_at": count, "wrong": problem} for what, count, problem in checks],
-        [TextTable("Audit", ["check", "looked at", "found"], rows)],
+        [TextTable("Audit", heads, [[what, count, problem or "holds"] for what, count, problem in checks])],
         code=int(any(problem for _, _, problem in checks)),
     )
 
@@ -280,10 +282,10 @@ def pilot(
     if not read_study(study)[0].get("people"):
         raise UsageError(f"{study}: has no section 'people'; `ostrom run` plays it")
     changes = [*(set_ or ()), *(() if real_time else ("people.time.reveal=null",))]
-    setup = resolve(study, preset=preset, changes=changes, options=options)
-    crowd = Crowd(people, pilot_agent(setup.plan, model, strategy), dropout, miss, seed)
-    called = check_name(name or f"{setup.plan.name}-pilot")
-    result, summary = play(setup.plan, crowd, name=called, runs=runs, options=options)
+    plan = resolve(study, preset=preset, changes=changes, options=options).plan
+    crowd = Crowd(people, pilot_agent(plan, model, strategy), dropout, miss, seed)
+    called = check_name(name or f"{plan.name}-pilot")
+    result, summary = play(plan, crowd, name=called, runs=runs, options=options)
     ends, cells = sorted(summary["ends"]), {**summary["cells"]}
     rest = {end: n - sum(c.get(end, 0) for c in cells.values()) for end, n in summary["ends"].items()}
     if any(rest.values()):
@@ -297,10 +299,10 @@ def pilot(
     )
     shares = ", ".join(f"{count} {end}" for end, count in sorted(summary["ends"].items()))
     over = sum(count for end, count in summary["ends"].items() if end != "open")
-    status = "complete" if over == summary["people"] else "not complete: the same command goes on"
     notes = (
         f"{how_many(summary['people'], 'participant')}: {shares}; {spending_text(result.tally)}",
-        f"{over} of {summary['people']} visits are over: the pilot is {status}",
+        f"{over} of {summary['people']} visits are over: the pilot is "
+        + ("complete" if over == summary["people"] else "not complete: the same command goes on"),
         f"run: {runs / called}",
     )
     return Output({"run": str(runs / called), **summary, **spent_data(result.tally)}, [table, *map(Remark, notes)])

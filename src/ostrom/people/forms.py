@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,22 +70,19 @@ def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) ->
     required = schema.get("required", ())
     for i, (key, part) in enumerate(schema["properties"].items()):
         name, label = f"{prefix}{i}", names.get(key, key.replace("_", " "))
-        if part["type"] == "object":
-            yield from (replace(field, label=f"{label}: {field.label}") for field in _fields(f"{name}_", part, names))
-        elif part["type"] != "array":
-            yield replace(_field(name, part, key in required, key, names), label=label)
-        elif _is_optional(part):
-            field = _field(name, part["items"], False, key, names)
-            none = (("", names.get("none", "none")),) if field.options else ()
-            yield replace(field, label=label, options=(*none, *field.options))
-        elif part["maxItems"]:
-            yield Field(
-                name,
-                label,
-                "rows",
-                required=False,
-                rows=tuple(_row(name, row, part, names) for row in range(part["maxItems"])),
-            )
+        match part["type"]:
+            case "object":
+                inner = _fields(f"{name}_", part, names)
+                yield from (replace(field, label=f"{label}: {field.label}") for field in inner)
+            case "array" if _is_optional(part):
+                field = _field(name, part["items"], False, key, names)
+                none = (("", names.get("none", "none")),) if field.options else ()
+                yield replace(field, label=label, options=(*none, *field.options))
+            case "array" if part["maxItems"]:
+                rows = tuple(_row(name, row, part, names) for row in range(part["maxItems"]))
+                yield Field(name, label, "rows", required=False, rows=rows)
+            case kind if kind != "array":
+                yield replace(_field(name, part, key in required, key, names), label=label)
 
 
 def _row(name: str, row: int, schema: Mapping[str, Any], names: Mapping[str, str]) -> tuple[Field, ...]:
@@ -101,17 +99,18 @@ def _is_optional(schema: Mapping[str, Any]) -> bool:
 
 
 def _field(name: str, schema: Mapping[str, Any], required: bool, key: str, names: Mapping[str, str]) -> Field:
-    if "enum" in schema:
-        options = tuple((str(i), names.get(f"{key}_{value}", str(value))) for i, value in enumerate(schema["enum"]))
-        return Field(name, "", "options", options, required=required)
-    if schema["type"] == "boolean":
-        return Field(name, "", "options", tuple((word, word) for word in YES_NO), required=required)
-    if schema["type"] in ("integer", "number"):
-        step = 1 if schema["type"] == "integer" else "any"
-        low, high = schema.get("minimum"), schema.get("maximum")
-        return Field(name, "", "number", (), low, high, step=step, required=required)
-    written = required and schema.get("minLength", 0) > 0
-    return Field(name, "", "text", longest=schema.get("maxLength", 4000), required=written)
+    match schema:
+        case {"enum": values}:
+            options = ((str(i), names.get(f"{key}_{value}", str(value))) for i, value in enumerate(values))
+            return Field(name, "", "options", tuple(options), required=required)
+        case {"type": "boolean"}:
+            return Field(name, "", "options", tuple((word, word) for word in YES_NO), required=required)
+        case {"type": "integer" | "number" as kind}:
+            step, low, high = 1 if kind == "integer" else "any", schema.get("minimum"), schema.get("maximum")
+            return Field(name, "", "number", (), low, high, step=step, required=required)
+    return Field(
+        name, "", "text", longest=schema.get("maxLength", 4000), required=required and schema.get("minLength", 0) > 0
+    )
 
 
 def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | Invalid:
@@ -184,19 +183,17 @@ def _scalar(name: str, key: str, schema: Mapping[str, Any], sent: Sent) -> Any:
 
 
 def _part(schema: Mapping[str, Any], text: str) -> Any:
-    if "enum" in schema:
-        index = _integer(text)
-        return schema["enum"][index] if index is not None and 0 <= index < len(schema["enum"]) else None
-    if schema["type"] == "boolean":
-        return {"yes": True, "no": False}.get(text)
-    if schema["type"] == "integer":
-        return _integer(text)
-    if schema["type"] == "number":
-        try:
-            number = float(text)
-        except ValueError:
+    match schema:
+        case {"enum": options}:
+            return next((option for index, option in enumerate(options) if index == _integer(text)), None)
+        case {"type": "boolean"}:
+            return {"yes": True, "no": False}.get(text)
+        case {"type": "integer"}:
+            return _integer(text)
+        case {"type": "number"}:
+            with suppress(ValueError):
+                return number if math.isfinite(number := float(text)) else None
             return None
-        return number if math.isfinite(number) else None
     return text
 
 
@@ -220,16 +217,13 @@ def _integer(text: str) -> int | None:
 
 def sheet_fields(sheet: Questionnaire, orders: Mapping[str, Sequence[int]]) -> tuple[Field, ...]:
     """Return the fields of a quiz or survey; options are submitted by number, independent of the language."""
-    fields = []
-    for name, question in sheet.named():
-        order = orders.get(name) or range(len(question.options))
-        options = tuple((str(i), question.options[i]) for i in order)
-        low, high = (question.number.low, question.number.high) if question.number is not None else (None, None)
-        kind = "options" if question.options else "number" if question.number is not None else "text"
-        fields.append(
-            Field(name, question.text, kind, options, low, high, question.free, required=not question.optional)
-        )
-    return tuple(fields)
+    return tuple(_sheet_field(name, question, orders.get(name)) for name, question in sheet.named())
+
+
+def _sheet_field(name: str, question: Question, order: Sequence[int] | None) -> Field:
+    field = _field(name, question.json_form(), True, name, {})
+    options = tuple(field.options[i] for i in order or range(len(field.options)))
+    return replace(field, label=question.text, options=options, required=not question.optional)
 
 
 def read_sheet(sheet: Questionnaire, sent: Sent) -> Read | Invalid:
@@ -237,27 +231,17 @@ def read_sheet(sheet: Questionnaire, sent: Sent) -> Read | Invalid:
     value: dict[str, Any] = {}
     personal: list[tuple[str, str]] = []
     for number, (name, question) in enumerate(sheet.named(), 1):
-        text = sent.get(name, "").strip()
+        text, form = sent.get(name, "").strip(), question.json_form()
+        if not text and question.optional:
+            continue
         if not text:
-            if question.optional:
-                continue
             return Invalid(f"{number}: an answer is needed")
-        answer = _answered(question, text)
-        if answer is None:
+        try:
+            answer = fitted(_part(form, text), form)
+        except Misfit:
             return Invalid(f"{number}: this is no valid answer")
         if question.kept_apart:
             personal.append((name, str(answer)))
         else:
             value[name] = answer
     return Read(value, tuple(personal))
-
-
-def _answered(question: Question, text: str) -> Any:
-    if question.options:
-        index = _integer(text)
-        return question.options[index] if index is not None and 0 <= index < len(question.options) else None
-    if question.number is not None:
-        number = _integer(text)
-        fits = number is not None and question.number.low <= number <= question.number.high
-        return number if fits else None
-    return text if len(text) <= (question.free or 0) else None

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import time
 from asyncio import FIRST_COMPLETED
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -70,7 +71,6 @@ class Host:
         self._gathered: dict[int, set[int]] = {}
         """Players seated at each table whose match has not started."""
         self._over: dict[int, asyncio.Future[OstromError | None]] = {}
-        self._finished: dict[int, str] = {}
 
     # -- what the engine asks ------------------------------------------------------------------------
 
@@ -87,8 +87,7 @@ class Host:
             if error is not None and not isinstance(error, SkipMatch):
                 self.failed, self.failure = self.failed + 1, str(error)
             return
-        live = self.live_visits.get(unit.index // self.plan.stride)
-        if live is not None and error is None:
+        if (live := self.live_visits.get(unit.index // self.plan.stride)) is not None and error is None:
             await self.journal.flush()  # the result of a visit is read from the journal
             ending = self.journal.outcome_of(unit.index) or ("", None, None, {})
             self._close(live, str(ending[3].get("end", "done")), ending[3])
@@ -126,8 +125,7 @@ class Host:
                     live.left.set()
                 self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
         for index, table in self.plan.book.tables.items():
-            key = self.plan.people_of(table.cell).order[table.match]
-            for player in self.plan.human_players(table.cell, key):
+            for player in self.plan.human_players(table.cell, self.plan.people_of(table.cell).order[table.match]):
                 if player not in table.people and player not in table.stand_ins:
                     self.lobby.torn.setdefault((table.cell, table.match), []).append((index, player))
         await self.register.flush()
@@ -151,7 +149,6 @@ class Host:
         live.earned = str(facts.get("earned") or how)
         live.excluded = self.people.exclude.leaves_out(int(facts.get("missed") or 0))
         live.table = live.player = None
-        self._finished[live.visit] = how
         self.register.ended(live.code, how)
         if how == "withdrawn":
             self._take_out(live)
@@ -187,11 +184,12 @@ class Host:
 
     def occupied(self) -> list[int]:
         """Return the number of active or finished, not excluded people in each cell, without test visits."""
-        counts = [0] * self.plan.cells
-        for live in self.live_visits.values():
-            if live.cell is not None and not live.test and live.end in (None, "done") and not live.excluded:
-                counts[live.cell] += 1
-        return counts
+        counts = Counter(
+            live.cell
+            for live in self.live_visits.values()
+            if not live.test and live.end in (None, "done") and not live.excluded
+        )
+        return [counts[cell] for cell in range(self.plan.cells)]
 
     def full(self) -> bool:
         """Return whether every cell has reached its quota."""
@@ -214,8 +212,12 @@ class Host:
             value = await getattr(self, f"_{decision.kind}")(live, decision, context)
             self.plan.book.record(live.visit, value)
             return Answer(value, "assigned")
-        first = self.people.visit[0].kind
-        if decision.kind == first and decision.view.facts["number"] == 0 and not live.test and self.full():
+        if (
+            decision.kind == self.people.visit[0].kind
+            and decision.view.facts["number"] == 0
+            and not live.test
+            and self.full()
+        ):
             return Answer({"end": "full"}, "assigned")
         entry = PendingQuestion(context.unit, context.step, context.player, decision, interrupted=live.resumed)
         if (sheet := self.sheet(decision, self.people.languages[0])) is not None:
@@ -241,11 +243,8 @@ class Host:
     async def _assign(self, live: LiveVisit, _: Decision, context: DecisionContext) -> dict[str, Any]:
         rule = self.people.assign
         quota = self.people.quota if not live.test else 10**9
-        cell = choose_cell(self.occupied(), quota, rule.rule, rule.coin, context.draw("assign"))
-        if cell is None:
-            return {"end": "full"}
-        live.cell = cell
-        return {"cell": cell}
+        live.cell = choose_cell(self.occupied(), quota, rule.rule, rule.coin, context.draw("assign"))
+        return {"end": "full"} if live.cell is None else {"cell": live.cell}
 
     async def _seat(self, live: LiveVisit, decision: Decision, _: DecisionContext) -> dict[str, Any]:
         match, key = int(decision.view.facts["match"]), str(decision.view.facts["game"])
@@ -256,10 +255,8 @@ class Host:
             live.cell, match, self.plan.match_index(live.visit, match), self.plan.human_players(live.cell, key),
             lobby.wait, lobby.stand_in,
         )  # fmt: skip
-        if live.leaving is not None:
-            return {"end": live.leaving}
-        if seating is None:
-            return {"end": "no_partner"}
+        if live.leaving is not None or seating is None:
+            return {"end": live.leaving or "no_partner"}
         table, player, stand_ins = seating
         more = {"stand_ins": {str(seat): name for seat, name in stand_ins.items()}} if stand_ins else {}
         return {"table": table, "player": player, "match": match, **more}
@@ -284,8 +281,7 @@ class Host:
         result = result_of(self.plan.unit(seat.unit), self.journal, seat.player)
         if time_.reveal is not None and result.ended == "done" and live.answered is not None:
             low, high = time_.reveal
-            wait = live.answered + low + (high - low) * context.chance("reveal") - loop.time()
-            await asyncio.sleep(max(0.0, wait))
+            await asyncio.sleep(max(0.0, live.answered + low + (high - low) * context.chance("reveal") - loop.time()))
         live.result = result.shown(live.labels)
         live.table = live.player = live.answered = None
         return {"points": result.points, "missed": result.missed, "ended": live.leaving or result.ended}
@@ -394,11 +390,13 @@ class Host:
 
     def _timing_facts(self, live: LiveVisit, entry: PendingQuestion) -> dict[str, Any]:
         """Return the times at which a decision was shown and answered, in ms since the visit began."""
-        seen_at = None if entry.shown is None else live.offset(entry.shown)
-        facts = {**entry.facts, "shown": seen_at, "answered": live.offset(asyncio.get_running_loop().time())}
-        if entry.extended:
-            facts["extended"] = entry.extended
-        return {**facts, "interrupted": True} if entry.interrupted else facts
+        return {
+            **entry.facts,
+            "shown": None if entry.shown is None else live.offset(entry.shown),
+            "answered": live.offset(asyncio.get_running_loop().time()),
+            **({"extended": entry.extended} if entry.extended else {}),
+            **({"interrupted": True} if entry.interrupted else {}),
+        }
 
     async def settle(
         self,
@@ -409,9 +407,8 @@ class Host:
         **facts: Any,
     ) -> bool:
         """Store an answer; return True once it is on disk, False if the question was already answered."""
-        if entry.answer.done() or self.now_at(live) is not entry:
-            return False
-        if entry.claimed:  # another answer to the same question came first and is being written
+        # Claimed: another answer to the same question came first and is being written.
+        if entry.answer.done() or self.now_at(live) is not entry or entry.claimed:
             return False
         if personal:
             entry.claimed = True
@@ -420,8 +417,7 @@ class Host:
                 await self.register.flush()
             finally:
                 entry.claimed = False
-        answer = Answer(value, "person", facts={**self._timing_facts(live, entry), **facts})
-        if not self.inbox.settle(entry, answer):
+        if not self.inbox.settle(entry, Answer(value, "person", facts={**self._timing_facts(live, entry), **facts})):
             return False
         live.resumed, live.result = False, None if entry.unit % self.plan.stride == 0 else live.result
         await entry.taken.wait()
@@ -457,9 +453,8 @@ class Host:
             if what == "withdraw" and (leaver := self.codes.get(code)) is not None:
                 await self._withdraw(leaver)
             self.register.handled(number)
-        for code in self.register.tombstones():
-            for key in [key for key, who in self.known.items() if who.code == code]:
-                del self.known[key]
+        erased = self.register.tombstones()
+        self.known = {key: who for key, who in self.known.items() if who.code not in erased}
         await self.register.flush()
         if self.journal.failed:
             await self.journal.flush()  # raises the error: answers cannot be stored, so the server ends
@@ -472,12 +467,12 @@ class Host:
             live = self.codes.get(code)
             if live is None or live.earned is None or live.test or code in paid:
                 return False
-            rules = self.people if live.cell is None else self.plan.people_of(live.cell)
-            return bool(owed(source, *due(rules.pay, live.earned, live.points)))
+            return bool(owed(source, *due(self.plan.people_of(live.cell).pay, live.earned, live.points)))
 
         # The earlier of two clocks, so that a jump forward of the system clock erases nobody.
-        now = min(time.time(), self._epoch + time.monotonic())
-        expired = overdue(self.register, self.people.keep.people, now, owes)
+        expired = overdue(
+            self.register, self.people.keep.people, min(time.time(), self._epoch + time.monotonic()), owes
+        )
         if expired.erasable:
             self.register.erase(*expired.erasable)
         return expired

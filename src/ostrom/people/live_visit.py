@@ -7,6 +7,7 @@ others. People who play with each other meet in the lobby for a bounded time.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -69,7 +70,8 @@ class LiveVisit:
     streams: int = 0
     """Number of open event streams of this participant."""
     version: int = 0
-    _waiting: set[asyncio.Future[None]] = field(default_factory=set)
+    _waiting: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by the next change, for those who wait in ``news``."""
 
     def offset(self, at: float) -> int:
         """Milliseconds since the visit began, from event-loop time, so changes of the system clock do not matter."""
@@ -78,27 +80,16 @@ class LiveVisit:
     def changed(self) -> None:
         """Increase the version and wake all that wait in ``news``."""
         self.version += 1
-        for waiting in self._waiting:
-            _wake(waiting)
-        self._waiting.clear()
+        self._waiting.set()
+        self._waiting = asyncio.Event()
 
     async def news(self, since: int, timeout: float) -> int:
         """Wait until the version differs from ``since``, at most ``timeout`` seconds; return the current version."""
         if self.version == since:
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.add(future)
-            handle = asyncio.get_running_loop().call_later(timeout, _wake, future)
-            try:
-                await future
-            finally:
-                handle.cancel()
-                self._waiting.discard(future)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._waiting.wait()
         return self.version
-
-
-def _wake(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 GRACE = 1.0
@@ -165,8 +156,7 @@ class Inbox:
         loop = asyncio.get_running_loop()
         key = (entry.unit, entry.player)
         self._open[key] = entry
-        wait = entry.due - loop.time()
-        if wait > 0:
+        if (wait := entry.due - loop.time()) > 0:
             entry.timer = loop.call_later(wait, self._changed, *key)
         self._changed(*key)
         try:
@@ -244,16 +234,19 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
         mechanism = mechanism.with_preparations([ending[3] for ending in facts if ending is not None])
     steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
     rounds = outcome.played if outcome else list(steps[-1][0].view.history) if steps else []
-    points = 0.0
-    for played in rounds:
-        for seat, who in enumerate(played.players or range(len(played.payoffs))):
-            if who == player:
-                points += played.payoffs[seat]
+    points = sum(
+        (
+            played.payoffs[seat]
+            for played in rounds
+            for seat, who in enumerate(played.players or range(len(played.payoffs)))
+            if who == player
+        ),
+        0.0,
+    )
     missed = sum(a.reading == "missed" for (_, who, _), (a, *_) in answers.items() if who == player)
-    state = journal.outcome_of(unit.index)
     how = "done"
     if outcome is None:
-        how = "failed" if state is None or state[0] == "failed" else "broken_off"
+        how = "failed" if (journal.outcome_of(unit.index) or ("failed",))[0] == "failed" else "broken_off"
     elif outcome.facts.get("ended") == "missed":
         how = "timed_out" if player + 1 in outcome.facts.get("missed_by", ()) else "broken_off"
     return MatchResult(round(points, 6), missed, how, player, rounds[-1] if rounds else None)

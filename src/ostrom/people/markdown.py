@@ -99,29 +99,28 @@ def _table(rows: list[list[str]], picture: Addresses) -> str:
     """Return a table as HTML; every row has as many cells as the header."""
     head, *body = rows
     top = "".join(f'<th scope="col">{_inline(cell, picture)}</th>' for cell in head)
-    parts = [f'<div class="scroll" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>']
-    for row in body:
-        cells = (row + [""] * len(head))[: len(head)]
-        parts.append("<tr>" + "".join(f"<td>{_inline(cell, picture)}</td>" for cell in cells) + "</tr>")
-    return "\n".join((*parts, "</tbody></table></div>"))
+    filled = ((row + [""] * len(head))[: len(head)] for row in body)
+    lines = ("".join(f"<td>{_inline(cell, picture)}</td>" for cell in row) for row in filled)
+    start = f'<div class="scroll" tabindex="0"><table><thead><tr>{top}</tr></thead><tbody>'
+    return "\n".join((start, *(f"<tr>{line}</tr>" for line in lines), "</tbody></table></div>"))
 
 
 def _inline(text: str, picture: Addresses) -> str:
-    pieces, place = [], 0
-    for image in PICTURE.finditer(text):
-        pieces.append(_linked(text[place : image.start()]))
-        pieces.append(f'<img src="{escape(picture(image[2]))}" alt="{escape(image[1])}">')
-        place = image.end()
-    return "".join((*pieces, _linked(text[place:])))
+    before, *rest = PICTURE.split(text)  # then description, name and the text after, for each picture
+    images = (
+        f'<img src="{escape(picture(name))}" alt="{escape(about)}">{_linked(after)}'
+        for about, name, after in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+    )
+    return "".join((_linked(before), *images))
 
 
 def _linked(text: str) -> str:
-    pieces, place = [], 0
-    for link in _LINK.finditer(text):
-        pieces += [_marked(text[place : link.start()])]
-        pieces += [f'<a href="{escape(link[2])}" rel="noreferrer">{_marked(link[1])}</a>']
-        place = link.end()
-    return "".join((*pieces, _marked(text[place:])))
+    before, *rest = _LINK.split(text)  # then words, address and the text after, for each link
+    links = (
+        f'<a href="{escape(address)}" rel="noreferrer">{_marked(words)}</a>{_marked(after)}'
+        for words, address, after in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+    )
+    return "".join((_marked(before), *links))
 
 
 def _marked(text: str) -> str:

@@ -95,8 +95,10 @@ class Pages:
         """A Markdown text of the study in a language with the values of a cell, rendered as HTML and cached."""
         file = localised(name, language, self.people.languages)
         if (file, cell) not in self._texts:
-            text = fill(self.people.texts[file], self.host.plan.values(cell, language))
-            self._texts[file, cell] = render(text, lambda picture: self._picture(file, picture))
+            self._texts[file, cell] = render(
+                fill(self.people.texts[file], self.host.plan.values(cell, language)),
+                lambda picture: self._picture(file, picture),
+            )
         return self._texts[file, cell]
 
     def _picture(self, text: str, name: str) -> str:
@@ -109,8 +111,7 @@ class Pages:
             return self._accommodation(entry, w)
         facts = decision.view.facts
         step = self.people.visit[facts["number"]]
-        sheet = self.host.sheet(decision, live.language)
-        if sheet is not None:
+        if (sheet := self.host.sheet(decision, live.language)) is not None:
             wrong = dict.fromkeys(facts.get("wrong", ()), w.wrong_here)
             for name, question in sheet.named():
                 if name in wrong and question.explain:
@@ -122,12 +123,13 @@ class Pages:
             title = sheet.title or (w.choose if len(fields) == 1 else self.host.title)
             return {"kind": "sheet", "title": title, "fields": fields, "wrong": wrong, "body": body, **more}
         body = self.text(step.file or "", live.language, live.cell)
-        buttons = [("continue", w["continue"], False)]
-        if decision.kind == "consent":
-            buttons = [("agree", w.agree, False), ("decline", w.decline, True)]
-        own = "<h1" in body
+        consent = [("agree", w.agree, False), ("decline", w.decline, True)]
+        buttons = consent if decision.kind == "consent" else [("continue", w["continue"], False)]
         more = {"notice": w.again} if facts.get("again") else {}
-        return {"kind": "text", "title": self.host.title, "own_title": own, "body": body, "buttons": buttons, **more}
+        return {
+            "kind": "text", "title": self.host.title, "own_title": "<h1" in body, "body": body, "buttons": buttons,
+            **more,
+        }  # fmt: skip
 
     def _accommodation(self, entry: PendingQuestion, w: PageWords) -> dict[str, Any]:
         form = entry.decision.form
@@ -179,8 +181,7 @@ class Pages:
     def end(self, live: LiveVisit, how: str) -> dict[str, Any]:
         """Return the final page of a visit, with its code and payment."""
         w, people = words(live.language), self.people
-        pay = people if live.cell is None else self.host.plan.people_of(live.cell)
-        base, bonus = due(pay.pay, live.earned or how, live.points)
+        base, bonus = due(self.host.plan.people_of(live.cell).pay, live.earned or how, live.points)
         values = {"base": base, "bonus": bonus, "currency": people.pay.currency}
         paid = w.paid_all if base else w.paid_bonus if bonus else w.paid_nothing
         title, _, rest = w[f"end_{how}"].partition(". ")
@@ -202,13 +203,13 @@ def _payoffs(entry: PendingQuestion) -> dict[str, Any]:
     """Return the payoffs of a two-player game from the reader's side."""
     view, labels = entry.decision.view, entry.labels
     own, other = view.seat, 1 - view.seat
-    rows = []
-    for i, label in enumerate(labels[own]):
-        cells = []
-        for j in range(len(labels[other])):
-            points = view.game.payoff((i, j) if own == 0 else (j, i))
-            cells.append((_number(points[own]), _number(points[other])))
-        rows.append((label, cells))
+
+    def paid(i: int, j: int) -> tuple[str, str]:
+        points = view.game.payoff((i, j) if own == 0 else (j, i))
+        return _number(points[own]), _number(points[other])
+
+    columns = range(len(labels[other]))
+    rows = [(label, [paid(i, j) for j in columns]) for i, label in enumerate(labels[own])]
     return {"others": labels[other], "rows": rows}
 
 
@@ -237,20 +238,16 @@ def _names(entry: PendingQuestion, w: PageWords) -> dict[str, str]:
     return names
 
 
-def _negotiated(entry: PendingQuestion, w: PageWords) -> list[tuple[str, str]]:
-    """Return the messages and offers of a negotiation, with their outcomes."""
-    lines = []
-    for event in entry.decision.view.facts.get("log") or ():
-        if "result" in event:
-            lines.append((w.result, w[f"result_{event['result']}"]))
-            continue
-        parts = [str(event["text"]).strip()]
-        if "accepts" in event:
-            parts.append(w.accepted if event["accepts"] else w.refused)
-        elif event["offer"]:
-            parts.append(f"{w.offer}: {_terms(entry, event['offer'], w)}")
-        lines.append((_player(entry, event["from"], w), "\n".join(filter(None, parts)) or NOTHING))
-    return lines
+def _negotiated(entry: PendingQuestion, event: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
+    """Return a message, an offer or an outcome of a negotiation: who, and what."""
+    if "result" in event:
+        return w.result, w[f"result_{event['result']}"]
+    parts = [str(event["text"]).strip()]
+    if "accepts" in event:
+        parts.append(w.accepted if event["accepts"] else w.refused)
+    elif event["offer"]:
+        parts.append(f"{w.offer}: {_terms(entry, event['offer'], w)}")
+    return _player(entry, event["from"], w), "\n".join(filter(None, parts)) or NOTHING
 
 
 def _terms(entry: PendingQuestion, offer: Mapping[str, Any], w: PageWords) -> str:
@@ -274,7 +271,7 @@ def _messages(entry: PendingQuestion, w: PageWords) -> list[tuple[str, str]]:
     texts = facts.get("messages") or ()
     names = {s: w.player.format(number=s + 1) if len(texts) > 2 else w.other for s in range(len(texts))} | {own: w.you}
     heard = [(names[s], str(texts[s]).strip() or "–") for s in _seats(entry) if s < len(texts)]
-    heard += _negotiated(entry, w)
+    heard += [_negotiated(entry, event, w) for event in facts.get("log") or ()]
     return heard + [_heard(message, w) for message in (facts.get("talk") or {}).get("messages", ())]
 
 
@@ -292,8 +289,7 @@ def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
 def _line(entry: PendingQuestion, played: Round, w: PageWords) -> dict[str, Any]:
     view, labels = entry.decision.view, entry.labels
     if not played.actions:
-        missed = getattr(played, "missed", ())
-        chosen = [w.missed if seat in missed else NOTHING for seat in _seats(entry)]
+        chosen = [w.missed if seat in getattr(played, "missed", ()) else NOTHING for seat in _seats(entry)]
     else:
         named = [labels[seat][played.actions[seat]] for seat in _seats(entry)]
         chosen = [NOTHING if name == IDLE else name for name in named]

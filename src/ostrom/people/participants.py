@@ -64,8 +64,7 @@ class Participants:
 
     def visit_of(self, request: Request) -> LiveVisit | None:
         """Return the visit of a request's cookie; None if the cookie is missing or forged."""
-        code = verified(self._key, "visit", request.cookies.get(self.cookie, ""))
-        live = None if code is None else self.host.codes.get(code)
+        live = self.host.codes.get(verified(self._key, "visit", request.cookies.get(self.cookie, "")) or "")
         if live is not None:
             live.seen = asyncio.get_running_loop().time()
         return live
@@ -80,24 +79,26 @@ class Participants:
     def _language(self, request: Request, wanted: str = "") -> str:
         languages = self.host.people.languages
         accepted = [part.partition(";")[0].strip() for part in request.headers.get("accept-language", "").split(",")]
-        for language in (wanted, request.query_params.get("lang", ""), *accepted[:20]):
-            for own in languages:
-                if language == own or language.partition("-")[0] == own.partition("-")[0] != "":
-                    return own
-        return languages[0]
+        fitting = (
+            own
+            for language in (wanted, request.query_params.get("lang", ""), *accepted[:20])
+            for own in languages
+            if language == own or language.partition("-")[0] == own.partition("-")[0] != ""
+        )
+        return next(fitting, languages[0])
 
     # -- pages ---------------------------------------------------------------------------------------
 
     def _draw(self, request: Request, live: LiveVisit, *, problem: str = "", notice: str = "") -> Response:
         context = self.pages.page(live, problem=problem, notice=notice)
-        part = request.headers.get("x-part") == "main"
-        return HTMLResponse(draw(live.language, context, part=part), 422 if problem else 200)
+        return HTMLResponse(
+            draw(live.language, context, part=request.headers.get("x-part") == "main"), 422 if problem else 200
+        )
 
     async def page(self, request: Request) -> Response:
         """Return the current page of a person, or the start page for a new one."""
         if "return" in request.query_params:
-            code = verified(self._key, "return", request.query_params["return"])
-            back = None if code is None else self.host.codes.get(code)
+            back = self.host.codes.get(verified(self._key, "return", request.query_params["return"]) or "")
             if back is not None:
                 return self._admit(back, RedirectResponse("/", 303))
         live = self.visit_of(request)
@@ -135,8 +136,7 @@ class Participants:
         if invited is None:
             raise Refused(400, words(language).wrong_invitation)
         source = self.reader.source.name
-        before = self.host.returning_visit(source, invited.external)
-        if before is not None:
+        if (before := self.host.returning_visit(source, invited.external)) is not None:
             who = self.host.known[source, invited.external]
             # Whoever knows an id could act for that person: without the cookie only the same session may return.
             if before is not own and (not who.session or who.session != invited.session):
@@ -185,8 +185,7 @@ class Participants:
         decision = entry.decision
         if entry.prompt is not None:
             return read_decision(decision.form, entry.prompt.labels, form)
-        sheet = self.host.sheet(decision, self.host.people.languages[0])
-        if sheet is not None:
+        if (sheet := self.host.sheet(decision, self.host.people.languages[0])) is not None:
             return read_sheet(sheet, form)
         assert isinstance(decision.form, Choice)
         return read_decision(decision.form, {option: option for option in decision.form.options}, form)
@@ -219,16 +218,23 @@ class Participants:
             await self.host.leave(live, how)
             await self._next(live)
             return RedirectResponse("/", 303)
-        context = {"kind": "leave", "title": words(live.language).leave_title, "script": False}
-        return HTMLResponse(draw(live.language, context))
+        return HTMLResponse(
+            draw(live.language, {"kind": "leave", "title": words(live.language).leave_title, "script": False})
+        )
 
     async def picture(self, request: Request) -> Response:
         """Serve a picture of the texts; no other files are served."""
         if (found := self._pictures.get(request.url.path)) is None:
             raise Refused(404, "There is no such page.")
         data, kind = found
-        headers = {"content-security-policy": "default-src 'none'; sandbox", "cache-control": "private, max-age=3600"}
-        return Response(data, media_type=kind, headers=headers)
+        return Response(
+            data,
+            media_type=kind,
+            headers={
+                "content-security-policy": "default-src 'none'; sandbox",
+                "cache-control": "private, max-age=3600",
+            },
+        )
 
     # -- news ----------------------------------------------------------------------------------------
 

@@ -34,9 +34,8 @@ def due(pay: Pay, end: str, points: float) -> tuple[Decimal, Decimal]:
     base = pay.base if end in PAID_IN_FULL else Decimal(0)
     if end in NOTHING:
         return base.quantize(PENNY), Decimal(0).quantize(PENNY)
-    bonus = max(Decimal(0), Decimal(str(round(points, 6))) * pay.per_point)
-    if pay.at_most is not None:
-        bonus = min(bonus, pay.at_most)
+    earned = max(Decimal(0), Decimal(str(round(points, 6))) * pay.per_point)
+    bonus = earned if pay.at_most is None else min(earned, pay.at_most)
     return base.quantize(PENNY, ROUND_HALF_UP), bonus.quantize(PENNY, ROUND_HALF_UP)
 
 
@@ -60,9 +59,7 @@ def pays_for(source: str) -> str:
 
 def completion_link(source: str, code: str) -> str | None:
     """Return the platform's completion URL with the code; None without one."""
-    if source == "prolific" and code:
-        return f"https://app.prolific.com/submissions/complete?cc={code}"
-    return None
+    return f"https://app.prolific.com/submissions/complete?cc={code}" if source == "prolific" and code else None
 
 
 FILE = "payments.csv"

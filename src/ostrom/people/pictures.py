@@ -55,8 +55,7 @@ def find_pictures(texts: Mapping[str, str], folder: Path, file: str) -> dict[str
                     f"{problem} needs a description for people who cannot see it: ![what it shows](file)",
                     file=file, key=text,
                 )  # fmt: skip
-            path = path_of(text, claim[2])
-            if path not in marks:
+            if (path := path_of(text, claim[2])) not in marks:
                 marks[path] = hashlib.sha256(_read(folder, path, file, text)).hexdigest()
             if len(marks) > MOST:
                 raise StudyError(f"has more than {MOST} pictures", file=file, key=text)

@@ -10,7 +10,7 @@ The journal, the register and the host of a study with people come together here
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.streams import Streams, key_of
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.host import Host, SeatedPerson
 from ostrom.people.live_visit import LiveVisit, PendingQuestion
@@ -69,9 +70,12 @@ def host_plan(
                     "nobody can be told from somebody new and payments are forgotten (put back a copy of it)"
                 )
         ignore_register(folder.path)
-        register = Register(folder.path, mark, create=True)
-        title = plan.people.title or plan.study.title or plan.name
-        plan.arrivals = host = hosts(plan, register, title=title, test=test)
+        plan.arrivals = host = hosts(
+            plan,
+            Register(folder.path, mark, create=True),
+            title=plan.people.title or plan.study.title or plan.name,
+            test=test,
+        )
         hosted.append(host)
 
     async def watch(runner: Runner) -> None:
@@ -176,8 +180,7 @@ class _Simulated(SeatedPerson):
             self._mind = self._agent(self.host.crowd.config)
         pending = asyncio.ensure_future(super().answer(decision, context))
         try:
-            thought = await self._mind.answer(decision, context)
-            await self._send(thought, context, pending)
+            await self._send(await self._mind.answer(decision, context), context, pending)
             return await pending
         finally:
             pending.cancel()
@@ -277,8 +280,9 @@ def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> Age
     """Return how simulated participants decide: the people's type with a model or strategy in its place."""
     if model is not None and strategy is not None:
         raise UsageError("--model and --strategy exclude each other")
-    seats = (seated for cell in plan.tables() for seated in cell.seatings[0] if seated.config.person == "web")
-    person = next(seats, None)
+    person = next(
+        (seated for cell in plan.tables() for seated in cell.seatings[0] if seated.config.person == "web"), None
+    )
     if person is None:
         raise UsageError(f"{plan.file}: has no people to simulate; a type needs 'person: web'")
     own_settings = person.config.model_dump(exclude_unset=True, exclude={"person"})
@@ -318,14 +322,14 @@ def pilot(
 
 def summary(host: Host) -> dict[str, Any]:
     """How visits ended, in all and by cell."""
-    ends: Mapping[str, int] = Counter(str(live.end or "open") for live in host.live_visits.values())
-    cells: dict[str, Counter[str]] = {}
-    for live in host.live_visits.values():
-        if live.cell is not None:
-            of = cells.setdefault(host.plan.cell_name(live.cell), Counter())
-            of["done" if live.end == "done" else "dropped out"] += 1
+    visits = host.live_visits.values()
+    cells = grouped(
+        (host.plan.cell_name(live.cell), "done" if live.end == "done" else "dropped out")
+        for live in visits
+        if live.cell is not None
+    )
     return {
-        "people": len(host.live_visits),
-        "ends": dict(ends),
-        "cells": {k: dict(v) for k, v in sorted(cells.items())},
+        "people": len(visits),
+        "ends": dict(Counter(str(live.end or "open") for live in visits)),
+        "cells": {cell: dict(Counter(ends)) for cell, ends in sorted(cells.items())},
     }

@@ -52,13 +52,11 @@ class PeoplePlan(StudyPlan):
         assert study.people is not None
         self.people: People = study.people
         self.book = Book()
-        self._variant = lru_cache(maxsize=1024)(self._build_variant)
-        self._people = lru_cache(maxsize=1024)(self._build_people)
-        self._sheet = lru_cache(maxsize=256)(self._build_sheet)
-        self._values = lru_cache(maxsize=4096)(self._build_values)
+        for name, size in (("variant", 1024), ("people_of", 1024), ("_sheet", 256), ("values", 4096)):
+            setattr(self, name, lru_cache(maxsize=size)(getattr(self, name)))  # computed once per plan
         super().__init__(study, library, file)
         self._check_people()
-        seats = [len(self._variant(0, key).seatings[0]) for key in self.people_of(0).games]
+        seats = [len(self.variant(0, key).seatings[0]) for key in self.people_of(0).games]
         self.stride = 1 + len(self.people.order) * (1 + max(seats))
         self.visit_rules = self._visit()
 
@@ -79,8 +77,7 @@ class PeoplePlan(StudyPlan):
         """The study with the texts that people read, and the hashes of their pictures."""
         assert study.people is not None
         texts = read_texts(study.people, folder, file)
-        pictures = find_pictures(texts, folder, file)
-        people = study.people.model_copy(update={"texts": texts, "pictures": pictures})
+        people = study.people.model_copy(update={"texts": texts, "pictures": find_pictures(texts, folder, file)})
         return study.model_copy(update={"people": people})
 
     def resolved(self) -> dict[str, Any]:
@@ -96,38 +93,33 @@ class PeoplePlan(StudyPlan):
         """The levels of a cell in words."""
         return ", ".join(f"{name}: {level}" for name, level in self._cell(cell).labels.items()) or "all"
 
-    def people_of(self, cell: int) -> People:
-        """Return the section ``people`` of one cell."""
-        return self._people(cell)
-
-    def _build_people(self, number: int) -> People:
-        data, _ = self._data(number)
+    def people_of(self, cell: int | None) -> People:
+        """Return the section ``people`` of one cell; None for that of the study."""
+        if cell is None:
+            return self.people
+        data, _ = self._data(cell)
         return validate(StudyFile, {"name": self.study.name, **data}, self.file).people or self.people
-
-    def variant(self, cell: int, key: str) -> Cell:
-        """Return the cell of one game of a visit."""
-        return self._variant(cell, key)
 
     def tables(self) -> Iterator[Cell]:
         """Yield the cell of every game of a visit, for every cell of the study."""
         return (self.variant(number, key) for number in range(self.cells) for key in self.people_of(number).order)
 
-    def _build_variant(self, number: int, key: str) -> Cell:
-        data, labels = self._data(number)
-        people = self.people_of(number)
-        data = merge(data, people.games[key])
-        time = people.time
+    def variant(self, cell: int, key: str) -> Cell:
+        """Return the cell of one game of a visit."""
+        data, labels = self._data(cell)
+        people = self.people_of(cell)
+        data, time = merge(data, people.games[key]), people.time
         if time.decision is not None:
             name, _, _ = parse_spec(data["mechanism"], key="mechanism", file=self.file)
-            if not getattr(mechanisms.get(name), "may_miss", False):
-                raise StudyError(
-                    f"mechanism {name} has no rule for missed decisions: leave the time limit out",
-                    file=self.file, key="people.time.decision", actual=time.decision,
-                )  # fmt: skip
+            self._refuse_if(
+                not getattr(mechanisms.get(name), "may_miss", False),
+                f"mechanism {name} has no rule for missed decisions: leave the time limit out",
+                "people.time.decision", actual=time.decision,
+            )  # fmt: skip
             set_path(data, "mechanism.missed", time.missed)
             if time.missed_at_most is not None:
                 set_path(data, "mechanism.missed_at_most", time.missed_at_most)
-        return self._cell_of(data, labels, self._traits(number))
+        return self._cell_of(data, labels, self._traits(cell))
 
     def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
         """Return the cell of a study with people; a type that only replaces missing people has no seat."""
@@ -141,44 +133,37 @@ class PeoplePlan(StudyPlan):
         agents = {name: self._agent(canonical(on_top(data["agent"], type_spec(spec)))) for name, spec in spare.items()}
         return replace(cell, types={**cell.types, **agents})
 
+    def _refuse_if(self, wrong: object, problem: str, key: str, **facts: Any) -> None:
+        if wrong:
+            raise StudyError(problem, file=self.file, key=key, **facts)
+
     def _check_people(self) -> None:
-        if self.study.seeds != 1:
-            raise StudyError(
-                "people come once each: leave seeds out", file=self.file, key="seeds", actual=self.study.seeds
-            )
-        if self.cells > MOST_PEOPLE_CELLS:
-            raise StudyError(
-                f"makes {self.cells} cells, at most {MOST_PEOPLE_CELLS} with people", file=self.file, key="vary"
-            )
-        for factor in self.factors:
-            for level in factor.levels:
-                for path in level.assigns:
-                    first, _, rest = path.partition(".")
-                    if first == "people" and rest.partition(".")[0] not in VARIABLE:
-                        raise StudyError(
-                            "cannot be varied", file=self.file, key=f"vary.{factor.name}", actual=path,
-                            allowed=[f"people.{name}" for name in VARIABLE],
-                        )  # fmt: skip
+        self._refuse_if(
+            self.study.seeds != 1, "people come once each: leave seeds out", "seeds", actual=self.study.seeds
+        )
+        self._refuse_if(
+            self.cells > MOST_PEOPLE_CELLS, f"makes {self.cells} cells, at most {MOST_PEOPLE_CELLS} with people", "vary"
+        )
+        variable = [f"people.{name}" for name in VARIABLE]
+        assigns = ((f"vary.{f.name}", path) for f in self.factors for level in f.levels for path in level.assigns)
+        for key, path in assigns:
+            wrong = path.split(".")[0] == "people" and ".".join(path.split(".")[:2]) not in variable
+            self._refuse_if(wrong, "cannot be varied", key, actual=path, allowed=variable)
         counts = {len(self.people_of(number).order) for number in range(self.cells)}
-        if len(counts) > 1:
-            raise StudyError("has more matches in some cells than in others", file=self.file, key="people.matches")
-        for number in range(self.cells):
-            for key in self.people_of(number).order:
-                self._check_variant(self._variant(number, key))
+        self._refuse_if(len(counts) > 1, "has more matches in some cells than in others", "people.matches")
+        for cell in self.tables():
+            self._check_variant(cell)
 
     def _check_variant(self, cell: Cell) -> None:
-        if len(cell.seatings) != 1:
-            raise StudyError(
-                f"with people a cell has one seating (found {len(cell.seatings)}): set seating to seats",
-                file=self.file, key="seating",
-            )  # fmt: skip
+        self._refuse_if(
+            len(cell.seatings) != 1,
+            f"with people a cell has one seating (found {len(cell.seatings)}): set seating to seats",
+            "seating",
+        )
         players = cell.seatings[0]
-        if not any(seated.config.person == "web" for seated in players):
-            raise StudyError("no seat is taken by people: a type needs 'person: web'", file=self.file, key="types")
-        if any(seated.config.person is True for seated in players):
-            raise StudyError(
-                "a person at the terminal cannot be served: write 'person: web'", file=self.file, key="types"
-            )
+        persons = [seated.config.person for seated in players]
+        self._refuse_if("web" not in persons, "no seat is taken by people: a type needs 'person: web'", "types")
+        self._refuse_if(True in persons, "a person at the terminal cannot be served: write 'person: web'", "types")
         for config in {id(seated.config): seated.config for seated in players}.values():
             check_memory(config, cell.game, self.file)
             self._check_words(config, cell.game)
@@ -187,36 +172,31 @@ class PeoplePlan(StudyPlan):
         check_spreading(cell.mechanism, cell.seatings, self.file)
         lobby = self.people.lobby
         for key, name in (("stand_in", lobby.stand_in), ("departed", lobby.departed.partition(":")[2])):
-            if name and (name not in cell.types or cell.types[name].kind == "person"):
-                agents = [other for other, config in cell.types.items() if config.kind != "person"]
-                raise StudyError(
-                    "names no type of agent", file=self.file, key=f"people.lobby.{key}", actual=name, allowed=agents
-                )
+            agents = [other for other, config in cell.types.items() if config.kind != "person"]
+            wrong = name and name not in agents
+            self._refuse_if(wrong, "names no type of agent", f"people.lobby.{key}", actual=name, allowed=agents)
 
     def human_players(self, cell: int, key: str) -> tuple[int, ...]:
         """The players of a match that are people."""
-        players = self.variant(cell, key).seatings[0]
-        return tuple(i for i, seated in enumerate(players) if seated.config.person == "web")
+        return tuple(i for i, seated in enumerate(self.variant(cell, key).seatings[0]) if seated.config.person == "web")
 
     def sheet(self, step: Step, language: str) -> Questionnaire | None:
         """Return the questionnaire of a step in a language; None if it has none."""
         if step.ask is not None:
-            text = fill(step.ask.text, self.values(None, language))
-            return Questionnaire(questions=(step.ask.model_copy(update={"text": text}),))
+            return Questionnaire(
+                questions=(step.ask.model_copy(update={"text": fill(step.ask.text, self.values(None, language))}),)
+            )
         if step.kind not in ("quiz", "survey"):
             return None
         return self._sheet(localised(step.file or "", language, self.people.languages), language)
 
-    def _build_sheet(self, name: str, language: str) -> Questionnaire:
+    def _sheet(self, name: str, language: str) -> Questionnaire:
         return questionnaire(fill(self.people.texts[name], self.values(None, language)), name, self.file)
 
     # -- values in texts -----------------------------------------------------------------------------
 
     def values(self, cell: int | None, language: str) -> Values:
         """Return the values that texts may use in a cell; None for those common to all cells."""
-        return self._values(cell, language)
-
-    def _build_values(self, cell: int | None, language: str) -> Values:
         if cell is None:
             return shared([self.values(number, language) for number in range(self.cells)])
         people, w = self.people_of(cell), words(language)
@@ -258,27 +238,24 @@ class PeoplePlan(StudyPlan):
 
     def _check_places(self, name: str, text: str, cells: list[Values], late: bool) -> None:
         alike = shared(cells).known
+        conditions = [f"only {kind}" for kind in KINDS]
         for place in places(text):
-            if place.removeprefix("only ") in KINDS and place.startswith("only "):
+            if place in alike or place in conditions:
                 continue
-            if place not in alike and any(place in cell.known for cell in cells):
-                if not late or not all(place in cell.known for cell in cells):
-                    raise StudyError(
-                        "differs between cells, and this text is the same for all",
-                        file=self.file, key=name, actual=f"{{{{ {place} }}}}",
-                    )  # fmt: skip
-            elif place not in alike:
-                raise StudyError(
-                    "the study has no such value", file=self.file, key=name, actual=f"{{{{ {place} }}}}",
-                    allowed=[*alike, *(f"only {kind}" for kind in KINDS)],
-                )  # fmt: skip
+            written, known = f"{{{{ {place} }}}}", [place in cell.known for cell in cells]
+            self._refuse_if(
+                not any(known), "the study has no such value", name, actual=written, allowed=[*alike, *conditions]
+            )
+            self._refuse_if(
+                not late or not all(known), "differs between cells, and this text is the same for all", name,
+                actual=written,
+            )  # fmt: skip
 
     def _visit(self) -> Visit:
         people = self.people
         first = people.languages[0]
         sheets = {name: self._sheet(name, first) for name in people.files if name.endswith((".yaml", ".yml"))}
-        orders = tuple(self.people_of(number).order for number in range(self.cells))
-        return Visit(people, sheets, orders)
+        return Visit(people, sheets, tuple(self.people_of(number).order for number in range(self.cells)))
 
     # -- units ---------------------------------------------------------------------------------------
 
@@ -361,9 +338,15 @@ class PeoplePlan(StudyPlan):
         table = self.variant(at, self.people_of(at).order[0])
         labels = self._cell(at).columns if cell is not None else dict.fromkeys(self._cell(0).columns)
         name = next(seated for seated in table.seatings[0] if seated.config.person == "web")
-        key = canonical(["visit", visit])
         return Unit(
-            visit * self.stride, key, self.study.seed, labels, table.game, self.visit_rules, (name,), kind="visit"
+            visit * self.stride,
+            canonical(["visit", visit]),
+            self.study.seed,
+            labels,
+            table.game,
+            self.visit_rules,
+            (name,),
+            kind="visit",
         )
 
     def _match_unit(self, index: int, visit: int, match: int, part: int) -> Unit:
@@ -383,11 +366,17 @@ class PeoplePlan(StudyPlan):
                 index + part, f"{label}|{part}", self.study.seed, cell.columns, cell.game, rules,
                 (players[part - 1],), kind="preparation", seat=part - 1,
             )  # fmt: skip
-        needs: tuple[int, ...] = ()
-        if cell.preparations:
-            needs = tuple(index + 1 + seat for seat in range(cell.game.seats))
-        mechanism = cell.mechanism.for_players(len(players))
-        return Unit(index, label, self.study.seed, cell.columns, cell.game, mechanism, tuple(players), needs)
+        needs = tuple(index + 1 + seat for seat in range(cell.game.seats)) if cell.preparations else ()
+        return Unit(
+            index,
+            label,
+            self.study.seed,
+            cell.columns,
+            cell.game,
+            cell.mechanism.for_players(len(players)),
+            tuple(players),
+            needs,
+        )
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Yield one match of every game in every cell, and its preparations."""
@@ -430,7 +419,5 @@ class _Hidden:
         self._plan = plan
 
     def __contains__(self, index: object) -> bool:
-        if not isinstance(index, int):
-            return False
-        visit = self._plan.book.visits.get(index // self._plan.stride)
+        visit = self._plan.book.visits.get(index // self._plan.stride) if isinstance(index, int) else None
         return visit is not None and visit.test

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from ostrom.answers import Record
-from ostrom.ground.validation import Declared
+from ostrom.ground.validation import Declared, refuse_first
 
 MOST_QUESTIONS = 100
 MOST_CHARACTERS = 4000
@@ -55,12 +55,13 @@ class Question(Declared):
     @model_validator(mode="after")
     def _one_kind(self) -> Question:
         kinds = [bool(self.options), self.number is not None, self.free is not None]
-        if sum(kinds) != 1:
-            raise ValueError("needs exactly one of 'options', 'number' and 'free'")
-        if self.options and (len(set(self.options)) != len(self.options) or not all(self.options)):
-            raise ValueError("options must be texts that differ from each other")
-        if self.answer is not None and self.answer not in self.options:
-            raise ValueError(f"answer must be one of the options (found {self.answer!r})")
+        refuse_first([
+            (sum(kinds) != 1, "needs exactly one of 'options', 'number' and 'free'"),
+            (len(set(self.options)) != len(self.options) or not all(self.options),
+             "options must be texts that differ from each other"),
+            (self.answer is not None and self.answer not in self.options,
+             f"answer must be one of the options (found {self.answer!r})"),
+        ])  # fmt: skip
         return self
 
     @property

@@ -71,8 +71,7 @@ class Records:
             facts: dict[str, Any] = {} if ended is None else ended[3]
             end = None if ended is None else "withdrawn" if ended[0] == "withdrawn" else str(facts.get("end", ended[0]))
             points = float(facts.get("points") or 0.0)
-            pay = (self.plan.people if visitor.cell is None else self.plan.people_of(visitor.cell)).pay
-            earned = str(facts.get("earned") or end)
+            pay, earned = self.plan.people_of(visitor.cell).pay, str(facts.get("earned") or end)
             base, bonus = due(pay, earned, points) if end is not None else (Decimal(0), Decimal(0))
             cell = "" if visitor.cell is None else self.plan.cell_name(visitor.cell)
             left = Decimal(0) if visitor.test else owed(self.plan.people.source.name, base, bonus)
@@ -99,8 +98,7 @@ class Records:
         if out.exists():
             raise UsageError(f"{out}: is there already; a payment file is written once")
         paid, draft = self.register.payments(), out.with_name(f".{out.name}.draft")
-        begun = [one for one in paid.values() if one.file == out.name]
-        if begun and draft.exists():
+        if (begun := [one for one in paid.values() if one.file == out.name]) and draft.exists():
             draft.rename(out)
             return len(begun), sum((Decimal(one.amount) for one in begun), Decimal(0))
         rows = [
@@ -109,12 +107,9 @@ class Records:
             if visited.owed and visited.who is not None and visited.code not in paid
         ]
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
         currency, pays = self.plan.people.pay.currency, pays_for(self.plan.people.source.name)
-        writer.writerow(("id", "amount", "currency", "pays"))
-        writer.writerows(
-            (visited.who.external, f"{visited.owed:.2f}", currency, pays) for visited in rows if visited.who
-        )
+        lines = [(visited.who.external, f"{visited.owed:.2f}", currency, pays) for visited in rows if visited.who]
+        csv.writer(text, lineterminator="\n").writerows([("id", "amount", "currency", "pays"), *lines])
         try:
             write_atomically(draft, text.getvalue().encode(), sync=True)
             draft.chmod(0o600)
@@ -197,12 +192,15 @@ class Records:
         rounds, wrong = 0, []
         for index, table in sorted(self.plan.book.tables.items()):
             unit = self.plan.unit(index)
-            for (step, player, part), (answer, *_) in self.run.journal.answers(index).items():
-                if part or player not in table.people or answer.facts is None or "served" not in answer.facts:
-                    continue
+            served = {
+                (step, player): list(answer.facts["served"])
+                for (step, player, part), (answer, *_) in self.run.journal.answers(index).items()
+                if not part and player in table.people and answer.facts and "served" in answer.facts
+            }
+            rounds += len(served)
+            for (step, player), met in served.items():
                 assigned = [s.config.identity for i, s in enumerate(unit.players) if i != player]
                 visitor = self.plan.book.visits[table.people[player]]
-                rounds += 1
-                if list(answer.facts["served"]) != assigned or visitor.cell != table.cell:
+                if met != assigned or visitor.cell != table.cell:
                     wrong.append(f"match {index}, step {step}: {visitor.code} met another agent than assigned")
         return rounds, wrong

@@ -159,13 +159,15 @@ class Register:
 
     def payments(self) -> dict[str, Payment]:
         """Return all payments by code, from the register and from the ledger, in case the register is an older copy."""
-        rows = self._rows("SELECT code, amount, currency, file FROM payments")
-        return {**read_payments(self.path.parent), **{row[0]: Payment(*row) for row in rows}}
+        return {
+            **read_payments(self.path.parent),
+            **{row[0]: Payment(*row) for row in self._rows("SELECT code, amount, currency, file FROM payments")},
+        }
 
     def events(self, code: str | None = None) -> list[tuple[str, float, str, str | None]]:
         """Return the recorded events, oldest first: code, time, kind, detail."""
-        where, values = ("", ()) if code is None else ("WHERE code=? ", (code,))
-        return self._rows(f"SELECT code, at, kind, detail FROM events {where}ORDER BY id", *values)
+        query = "SELECT code, at, kind, detail FROM events WHERE ?1 IS NULL OR code=?1 ORDER BY id"
+        return self._rows(query, code)
 
     def older_than(self, at: float) -> list[str]:
         """The codes of people who joined before a time and whose visit is over."""
@@ -222,8 +224,8 @@ class Register:
     def pay(self, payments: Sequence[Payment]) -> None:
         """Write payments to the register and the ledger at once; a second payment to the same person is refused."""
         for one in payments:
-            values = (one.code, one.amount, one.currency, time.time(), one.file)
-            self._put("INSERT INTO payments VALUES (?,?,?,?,?)", *values)
+            statement = "INSERT INTO payments VALUES (?,?,?,?,?)"
+            self._put(statement, one.code, one.amount, one.currency, time.time(), one.file)
         self.commit()
         add_payments(self.path.parent, payments)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from ostrom.ground.validation import refuse_first
 from ostrom.people.questions import Question
 from ostrom.studies.extensions import StudySection
 
@@ -48,14 +49,15 @@ class Source(StudySection):
 
     @model_validator(mode="after")
     def _fits(self) -> Source:
-        if self.verify and self.name != "prolific":
-            raise ValueError(f"verify is for source prolific, which signs its parameters (found {self.name})")
-        if self.verify and self.keys is None:
-            raise ValueError("verify needs 'keys': the file with the platform's public keys (JWK set)")
-        if self.places is not None and self.name not in ("link", "lab"):
-            raise ValueError(f"places is for sources link and lab (found {self.name})")
-        if self.places is None and self.name in ("link", "lab"):
-            raise ValueError(f"source {self.name} needs 'places': how many people may come")
+        counted = self.name in ("link", "lab")
+        refuse_first([
+            (self.verify and self.name != "prolific",
+             f"verify is for source prolific, which signs its parameters (found {self.name})"),
+            (self.verify and self.keys is None,
+             "verify needs 'keys': the file with the platform's public keys (JWK set)"),
+            (self.places is not None and not counted, f"places is for sources link and lab (found {self.name})"),
+            (self.places is None and counted, f"source {self.name} needs 'places': how many people may come"),
+        ])  # fmt: skip
         return self
 
 
@@ -149,16 +151,17 @@ class Times(StudySection):
 
     @model_validator(mode="after")
     def _fits(self) -> Times:
-        if self.decision is not None and not 1 <= self.decision <= 86400:
-            raise ValueError(f"decision must be between 1 second and one day (found {self.decision:g})")
-        if self.reveal is not None and not self.reveal[0] <= self.reveal[1] <= 3600:
-            raise ValueError("reveal must be a shortest and a longest time, at most an hour")
-        if self.decision is None and self.missed_at_most is not None:
-            raise ValueError("missed_at_most needs a time limit: set 'decision'")
-        if not 60 <= self.resume_within <= 30 * 86400:
-            raise ValueError("resume_within must be between one minute and 30 days")
-        if any(isinstance(f, float) and not 1 <= f <= 100 for f in self.accommodation):
-            raise ValueError("accommodation lists factors from 1 to 100, or none")
+        limit = 1.0 if self.decision is None else self.decision
+        refuse_first([
+            (not 1 <= limit <= 86400, f"decision must be between 1 second and one day (found {limit:g})"),
+            (self.reveal is not None and not self.reveal[0] <= self.reveal[1] <= 3600,
+             "reveal must be a shortest and a longest time, at most an hour"),
+            (self.decision is None and self.missed_at_most is not None,
+             "missed_at_most needs a time limit: set 'decision'"),
+            (not 60 <= self.resume_within <= 30 * 86400, "resume_within must be between one minute and 30 days"),
+            (any(isinstance(f, float) and not 1 <= f <= 100 for f in self.accommodation),
+             "accommodation lists factors from 1 to 100, or none"),
+        ])  # fmt: skip
         return self
 
 
@@ -253,47 +256,40 @@ class People(StudySection):
 
     @model_validator(mode="after")
     def _fits(self) -> People:
-        for key, overrides in self.games.items():
-            for part in overrides:
-                if part not in ("game", "mechanism"):
-                    raise ValueError(f"games.{key}: only game and mechanism can differ (found {part!r})")
-        for key in self.matches:
-            if key not in self.games:
-                raise ValueError(f"matches: there is no game {key!r} in 'games' (found: {', '.join(self.games)})")
         played = [step.match for step in self.visit if step.match is not None]
         count = len(self.matches or self.games)
-        if played != list(range(1, count + 1)):
-            raise ValueError(
-                f"visit: needs the steps match: 1 to match: {count} in order, once each (found {played or 'none'})"
-            )
         asks = [step.ask.name for step in self.visit if step.ask is not None]
         surveys = [step.survey.name for step in self.visit if step.survey is not None]
-        if len(set(surveys)) != len(surveys) or set(surveys) & set(asks):
-            raise ValueError("visit: two surveys, or a survey and a question, have the same name")
+        refuse_first([
+            *((part not in ("game", "mechanism"), f"games.{key}: only game and mechanism can differ (found {part!r})")
+              for key, overrides in self.games.items() for part in overrides),
+            *((key not in self.games, f"matches: there is no game {key!r} in 'games' (found: {', '.join(self.games)})")
+              for key in self.matches),
+            (played != list(range(1, count + 1)),
+             f"visit: needs the steps match: 1 to match: {count} in order, once each (found {played or 'none'})"),
+            (len(set(surveys)) != len(surveys) or set(surveys) & set(asks),
+             "visit: two surveys, or a survey and a question, have the same name"),
+        ])  # fmt: skip
         self._check_steps()
         return self
 
     def _check_steps(self) -> None:
-        kinds = [step.kind for step in self.visit]
-        first = kinds.index("match")
-        if "consent" in kinds and kinds.index("consent") != 0:
-            raise ValueError("visit: consent comes first")
-        if "debrief" in kinds and kinds.index("debrief") != len(kinds) - 1:
-            raise ValueError("visit: debrief comes last")
-        names = [step.name for step in self.visit[:first]]
-        if self.assign.after is not None and self.assign.after not in names:
-            raise ValueError(
-                f"assign.after: names no step before the first match (found {self.assign.after!r}, "
-                f"allowed: {', '.join(names)})"
-            )
+        kinds, after = [step.kind for step in self.visit], self.assign.after
+        names = [step.name for step in self.visit[: kinds.index("match")]]
+        refuse_first([
+            ("consent" in kinds[1:], "visit: consent comes first"),
+            ("debrief" in kinds[:-1], "visit: debrief comes last"),
+            (after is not None and after not in names,
+             f"assign.after: names no step before the first match (found {after!r}, allowed: {', '.join(names)})"),
+        ])  # fmt: skip
         for place, step in enumerate(self.visit):
-            if step.quiz is not None and step.quiz.wrong is not None:
-                texts = [other.name for other in self.visit[:place] if other.kind == "text"]
-                if step.quiz.wrong not in texts:
-                    raise ValueError(
-                        f"visit: quiz.wrong names no text before the quiz (found {step.quiz.wrong!r}, "
-                        f"allowed: {', '.join(texts) or 'none'})"
-                    )
+            wrong = None if step.quiz is None else step.quiz.wrong
+            texts = [other.name for other in self.visit[:place] if other.kind == "text"]
+            if wrong is not None and wrong not in texts:
+                raise ValueError(
+                    f"visit: quiz.wrong names no text before the quiz (found {wrong!r}, "
+                    f"allowed: {', '.join(texts) or 'none'})"
+                )
 
     @property
     def order(self) -> tuple[str, ...]:

@@ -92,8 +92,10 @@ class Admin:
 
     def _ask(self, problem: str, status: int) -> Response:
         """Return the page that asks for the password."""
-        context = {"kind": "login", "title": f"{self.host.title}: admin", "at": "login", "problem": problem}
-        return HTMLResponse(draw("en", context), status)
+        return HTMLResponse(
+            draw("en", {"kind": "login", "title": f"{self.host.title}: admin", "at": "login", "problem": problem}),
+            status,
+        )
 
     async def page(self, request: Request) -> Response:
         """The state of the study."""
@@ -110,10 +112,8 @@ class Admin:
         unblinded = bool(host.register.meta("unblinded"))
         cells = [self._cell(cell, real, unblinded) for cell in range(host.plan.cells)]
         used = {external for source, external in host.known if source == self.reader.source.name}
-        own = self.reader.source.places is not None
-        links = [
-            link for number, link in enumerate(self._links, 1) if not own or str(number) not in used
-        ]  # fmt: skip
+        used = used if self.reader.source.places is not None else set()
+        links = [link for number, link in enumerate(self._links, 1) if str(number) not in used]
         return {
             "at": f"admin-{'closed' if host.closed else 'open'}-{'results' if unblinded else 'blind'}",
             "places": self._places(real), "people": len(real), "cells": cells, "quota": host.people.quota,
@@ -137,9 +137,8 @@ class Admin:
     def _cell(self, cell: int, real: list[LiveVisit], unblinded: bool) -> dict[str, Any]:
         here = [live for live in real if live.cell == cell]
         done = [live for live in here if live.end == "done" and not live.excluded]
-        excluded = sum(live.end == "done" and live.excluded for live in here)
         left = Counter(WHERE[live.end] for live in here if live.end not in (None, "done"))
-        left |= Counter({"excluded": excluded})
+        left.update("excluded" for live in here if live.end == "done" and live.excluded)
         return {
             "name": self.host.plan.cell_name(cell), "done": len(done), "left": left.total(),
             "why": ", ".join(f"{count} {end}" for end, count in left.most_common()),
@@ -167,20 +166,21 @@ class Admin:
 
     def _money(self, real: list[LiveVisit]) -> dict[str, Any]:
         """Return what is owed to people whose visit is over and who are in no payment file."""
-        paid, total, count = self.host.register.payments(), Decimal(0), 0
-        for live in real:
-            if live.earned is None or live.code in paid:
-                continue
-            rules = self.host.people if live.cell is None else self.host.plan.people_of(live.cell)
-            amount = owed(self.reader.source.name, *due(rules.pay, live.earned, live.points))
-            total, count = total + amount, count + bool(amount)
-        return {"owed": f"{total:.2f}", "owed_to": count, "base_by": self.reader.source.name in BY_PLATFORM}
+        paid, source, plan = self.host.register.payments(), self.reader.source.name, self.host.plan
+        amounts = [
+            owed(source, *due(plan.people_of(live.cell).pay, live.earned, live.points))
+            for live in real
+            if live.earned is not None and live.code not in paid
+        ]
+        return {
+            "owed": f"{sum(amounts, Decimal(0)):.2f}", "owed_to": sum(map(bool, amounts)),
+            "base_by": source in BY_PLATFORM,
+        }  # fmt: skip
 
     async def close(self, request: Request) -> Response:
         """Close recruiting, or reopen it."""
         self.login.require(request)
-        form = await self.gatekeeper.form(request)
-        self.host.closed = form.get("closed") == "1"
+        self.host.closed = (await self.gatekeeper.form(request)).get("closed") == "1"
         did = "closed" if self.host.closed else "opened"
         self.host.register.set_meta("closed", int(self.host.closed))
         self.host.register.note("", did)
@@ -230,9 +230,9 @@ def listening(host: str, port: int, admin_port: int | None, public: str | None) 
         )
     if public is not None and password is None:
         raise UsageError(f"--public {public}: the admin page needs a password; set {PASSWORD}")
-    if admin_port is None:
-        admin_port = port + 1 if 0 < port < 65535 else 0
-    with listen_on(host, port) as people, listen_on("127.0.0.1", admin_port) as admin:
+    next_port = port + 1 if 0 < port < 65535 else 0
+    own_port = next_port if admin_port is None else admin_port
+    with listen_on(host, port) as people, listen_on("127.0.0.1", own_port) as admin:
         yield Listening(people, admin, None if public is None else public.rstrip("/"), password)
 
 
@@ -244,8 +244,13 @@ async def serve_people(
     port, admin_port = where.people.getsockname()[1], where.admin.getsockname()[1]
     reader = LinkReader(host.people.source, host.register.key, study, where.origin)
     pictures = read_pictures(host.people.pictures, study, host.plan.file)
-    gatekeeper = Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say)
-    people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}", pictures)
+    people = Participants(
+        host,
+        reader,
+        Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say),
+        f"ostrom_{mark[:12]}",
+        pictures,
+    )
     page, password = f"http://127.0.0.1:{admin_port}", where.password or secrets.token_urlsafe(16)
     if host.strangers:
         say(

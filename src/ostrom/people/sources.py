@@ -107,11 +107,9 @@ def _audience(claims: Mapping[str, Any]) -> str:
 
 
 def _both(external: Any, session: Any) -> Invited | None:
-    if not isinstance(external, str) or not _PLAIN.fullmatch(external):
-        return None
-    if not isinstance(session, str) or (session and not _PLAIN.fullmatch(session)):
-        return None
-    return Invited(external, session)
+    has_name = isinstance(external, str) and _PLAIN.fullmatch(external)
+    has_session = session == "" or (isinstance(session, str) and _PLAIN.fullmatch(session))
+    return Invited(external, session) if has_name and has_session else None
 
 
 def verified_claims(token: str, keys: Mapping[str, tuple[int, int]], now: float) -> dict[str, Any] | None:
@@ -123,15 +121,17 @@ def verified_claims(token: str, keys: Mapping[str, tuple[int, int]], now: float)
         head, claims, signature = (orjson.loads(_bytes(parts[0])), orjson.loads(_bytes(parts[1])), _bytes(parts[2]))
     except ValueError:
         return None
-    if not isinstance(head, dict) or not isinstance(claims, dict) or head.get("alg") != "RS256":
-        return None
-    key = keys.get(str(head.get("kid")))
-    if key is None or not _rsa_fits(f"{parts[0]}.{parts[1]}".encode(), signature, *key):
+    key = keys.get(str(head.get("kid"))) if isinstance(head, dict) and head.get("alg") == "RS256" else None
+    if key is None or not isinstance(claims, dict):
         return None
     expires, begins = claims.get("exp"), claims.get("nbf", 0)
-    if not isinstance(expires, int | float) or not isinstance(begins, int | float):
-        return None
-    return claims if begins - CLOCK <= now <= expires + CLOCK else None
+    is_valid = (
+        _rsa_fits(f"{parts[0]}.{parts[1]}".encode(), signature, *key)
+        and isinstance(expires, int | float)
+        and isinstance(begins, int | float)
+        and begins - CLOCK <= now <= expires + CLOCK
+    )
+    return claims if is_valid else None
 
 
 def _rsa_fits(message: bytes, signature: bytes, modulus: int, exponent: int) -> bool:

@@ -79,27 +79,23 @@ class PeopleTables:
         visit_row = self._visits[visit]
         row |= {"visit": visit, "person": visit_row["person"], "excluded": visit_row["excluded"]}
         if unit.kind == "match":
-            table = self.plan.book.tables[unit.index]
-            for place, (name, match) in enumerate(zip(self.asks, self.after, strict=True)):
-                if match == table.match:
-                    row[name] = visit_row["answers"].get(place)
+            asked = enumerate(zip(self.asks, self.after, strict=True))
+            last = self.plan.book.tables[unit.index].match
+            row |= {name: visit_row["answers"].get(place) for place, (name, match) in asked if match == last}
         return row
 
     def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> Row:
         """Return the visit of a decision, the times at which it was shown and answered, and the agents met."""
-        visit = self._visit_of(unit, player)
-        row: Row = {
+        visit, served = self._visit_of(unit, player), facts.get("served")
+        return {
             "visit": visit,
             "person": None if visit is None else self.plan.book.visits[visit].code,
             "shown": facts.get("shown"),
             "answered": facts.get("answered"),
-            "served": None,
-            "assigned": None,
+            "served": None if served is None else " + ".join(served),
+            "assigned": None if served is None else self._assigned(unit, player, visit),
             "interrupted": bool(facts.get("interrupted")),
         }
-        if facts.get("served") is not None:
-            row["served"], row["assigned"] = " + ".join(facts["served"]), self._assigned(unit, player, visit)
-        return row
 
     def _assigned(self, unit: Unit, player: int, visit: int | None) -> str | None:
         """Return the agents of the person's own cell, whichever table they sat at."""
@@ -108,10 +104,9 @@ class PeopleTables:
             return None
         table = self.plan.book.tables[self.plan.seat_of(unit.index, player)[0]]
         variant = self.plan.variant(cell, self.plan.people_of(cell).order[table.match])
-        configs = [seated.config for seated in variant.seatings[0]]
-        for seat, name in table.stand_ins.items():
-            configs[seat] = variant.types[name]
-        return " + ".join(config.identity for i, config in enumerate(configs) if i != player)
+        configs = {seat: seated.config for seat, seated in enumerate(variant.seatings[0])}
+        configs |= {seat: variant.types[name] for seat, name in table.stand_ins.items()}
+        return " + ".join(config.identity for seat, config in configs.items() if seat != player)
 
     def visits(self) -> Iterator[Row]:
         """One row per person."""
@@ -120,12 +115,9 @@ class PeopleTables:
 
     @cached_property
     def _visits(self) -> dict[int, Row]:
-        by_visit: dict[int, Row] = {}
-        for unit, state, _ in self.rows.played():
-            if unit.kind == "visit":
-                visit = unit.index // self.plan.stride
-                by_visit[visit] = self._visit(visit, unit, state)
-        return by_visit
+        visits = [(unit, state) for unit, state, _ in self.rows.played() if unit.kind == "visit"]
+        indices = [unit.index // self.plan.stride for unit, _ in visits]
+        return {visit: self._visit(visit, *played) for visit, played in zip(indices, visits, strict=True)}
 
     @cached_property
     def _payments(self) -> dict[str, Payment]:
@@ -180,13 +172,12 @@ class PeopleTables:
 
     def _answer_timings(self, visit: int) -> list[Mapping[str, Any]]:
         """The facts recorded with each answer of a person in the matches of a visit, timings among them."""
-        facts: list[Mapping[str, Any]] = []
-        for seat in self.plan.book.visits[visit].seats.values():
-            answers = self.rows.journal.answers(seat.unit)
-            facts += [
-                a.facts or {} for (_, player, part), (a, *_) in answers.items() if player == seat.player and not part
-            ]
-        return facts
+        return [
+            answer.facts or {}
+            for seat in self.plan.book.visits[visit].seats.values()
+            for (_, player, part), (answer, *_) in self.rows.journal.answers(seat.unit).items()
+            if player == seat.player and not part
+        ]
 
     def _visit_of(self, unit: Unit, player: int) -> int | None:
         if unit.kind == "visit":
@@ -207,12 +198,10 @@ class PeopleTables:
 
 def _asks(people: People) -> tuple[Sequence[str], Sequence[int | None]]:
     """Return the questions of a visit in order, and the number (from 0) of the match that each follows."""
-    names: list[str] = []
-    after: list[int | None] = []
+    asks: list[tuple[str, int | None]] = []
     match: int | None = None
     for step in people.visit:
         match = step.match - 1 if step.match is not None else match
         if step.ask is not None:
-            names.append(step.ask.name)
-            after.append(match)
-    return names, after
+            asks.append((step.ask.name, match))
+    return [name for name, _ in asks], [after for _, after in asks]

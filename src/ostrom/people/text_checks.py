@@ -66,8 +66,7 @@ def fill(text: str, values: Values) -> str:
 
 def places(text: str) -> Iterator[str]:
     """Yield the placeholder names of a text, those of its ``only`` included."""
-    for place in PLACE.finditer(text):
-        yield place[1]
+    return (place[1] for place in PLACE.finditer(text))
 
 
 def contradictions(text: str, cells: Collection[Values], currency: str) -> Iterator[tuple[str, str]]:
@@ -82,15 +81,13 @@ def contradictions(text: str, cells: Collection[Values], currency: str) -> Itera
     for sentence in _SENTENCE.split(PLACE.sub("", text).replace("*", "")):
         counts = [(claim[0], claim[1]) for claim in _ROUNDS.finditer(sentence)]
         counts += [(claim[0], COUNTS[claim[1].lower()]) for claim in _SPELLED.finditer(sentence)]
-        if not _OTHER_ROUNDS.search(sentence):
-            for words, count in counts:
-                if count not in rounds:
-                    yield (words, f"{' or '.join(sorted(rounds)) or 'no number of'} rounds; write {{{{ rounds }}}}")
-        if _CHOICE.search(sentence):
-            for claim in _SECONDS.finditer(sentence):
-                if float(claim[1]) not in seconds:
-                    so = " or ".join(f"{value:g}" for value in sorted(seconds))
-                    yield (claim[0], f"{so + ' seconds' if so else 'no time limit'}; write {{{{ time.decision }}}}")
+        for words, count in counts if not _OTHER_ROUNDS.search(sentence) else ():
+            if count not in rounds:
+                yield (words, f"{' or '.join(sorted(rounds)) or 'no number of'} rounds; write {{{{ rounds }}}}")
+        for claim in _SECONDS.finditer(sentence) if _CHOICE.search(sentence) else ():
+            if float(claim[1]) not in seconds:
+                so = " or ".join(f"{value:g}" for value in sorted(seconds))
+                yield (claim[0], f"{so + ' seconds' if so else 'no time limit'}; write {{{{ time.decision }}}}")
         for words in _money(sentence, currency):
             yield words, f"pay in {currency}; write {{{{ pay.base }}}} {{{{ pay.currency }}}}"
         named = _MODEL.search(sentence)
@@ -98,13 +95,9 @@ def contradictions(text: str, cells: Collection[Values], currency: str) -> Itera
             yield named[0], f"nobody meets one ({' and '.join(sorted(kinds))}); write {{{{ met }}}}"
 
 
-def _money(sentence: str, currency: str) -> Iterator[str]:
-    for claim in re.finditer(rf"[{''.join(SIGNS)}]\s?[0-9]+(?:[.,][0-9]+)?", sentence):
-        if currency not in SIGNS[claim[0][0]]:
-            yield claim[0]
-    for claim in re.finditer(rf"\b(?:{'|'.join(CODES)})\b", sentence):
-        if claim[0] != currency:
-            yield claim[0]
-    for claim in re.finditer(r"\b[0-9.]+\s+(?:penny|pennies|pence)\b", sentence):
-        if currency != "GBP":
-            yield claim[0]
+def _money(sentence: str, currency: str) -> list[str]:
+    amounts = re.findall(rf"[{''.join(SIGNS)}]\s?[0-9]+(?:[.,][0-9]+)?", sentence)
+    codes = re.findall(rf"\b(?:{'|'.join(CODES)})\b", sentence)
+    pence = re.findall(r"\b[0-9.]+\s+(?:penny|pennies|pence)\b", sentence) if currency != "GBP" else []
+    claims = [amount for amount in amounts if currency not in SIGNS[amount[0]]]
+    return [*claims, *(code for code in codes if code != currency), *pence]

@@ -15,7 +15,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 from ostrom.people.questions import Questionnaire
-from ostrom.people.schema import ENDS, People, Step
+from ostrom.people.schema import ENDS, Ask, People, Quiz, Step, Survey
 
 HOSTED = ("arrive", "assign", "seat", "match")
 """Kinds of decisions that the host answers, not the person."""
@@ -27,8 +27,9 @@ Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], Any]
 
 def _assigned(name: str, required: Mapping[str, str], optional: Mapping[str, str] = {}) -> Record:
     properties = {key: {"type": kind} for key, kind in {**required, **optional}.items()}
-    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-    return Record(name, schema)
+    return Record(
+        name, {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    )
 
 
 ARRIVE = _assigned("arrive", {"code": "string", "test": "boolean", "at": "number"})
@@ -80,39 +81,33 @@ class Visit(Mechanism):
             how = "done"
         except Ended as end:
             how = end.how
-        facts = {**story.facts, "end": how, "cell": story.cell, "points": story.points}
-        return Outcome([], (story.points,), facts)
+        return Outcome([], (story.points,), {**story.facts, "end": how, "cell": story.cell, "points": story.points})
 
     def _steps(self, game: Game, story: VisitFacts) -> Steps:
         for number, step in enumerate(self.people.visit):
             if number == self.assigned_at:
                 story.cell = (yield from self._ask(game, story, "assign", ASSIGN))["cell"]
                 yield from self._accommodate(game, story)
-            match step.kind:
-                case "consent":
+            match step:
+                case Step(consent=str()):
                     if (yield from self._ask(game, story, "consent", AGREE, number)) == "decline":
                         raise Ended("declined")
-                case "text" | "debrief":
+                case Step(text=str()) | Step(debrief=str()):
                     yield from self._ask(game, story, step.kind, GO_ON, number)
-                case "quiz":
-                    yield from self._quiz(game, story, number, step)
-                case "match":
-                    yield from self._match(game, story, number, step)
-                case "ask":
-                    assert step.ask is not None
-                    sheet = Questionnaire(questions=(step.ask,))
-                    reply = yield from self._ask(game, story, "ask", sheet.form("survey"), number)
-                    story.facts.setdefault("asked", {}).setdefault(step.ask.name, []).append(reply.get(step.ask.name))
-                case "survey":
-                    assert step.survey is not None
-                    form = self.forms[step.survey.file]
-                    reply = yield from self._ask(game, story, "survey", form, number)
-                    story.facts.setdefault("surveys", {})[step.survey.name] = reply
+                case Step(quiz=Quiz() as quiz):
+                    yield from self._quiz(game, story, number, quiz)
+                case Step(match=int() as match):
+                    yield from self._match(game, story, number, match - 1)
+                case Step(ask=Ask() as ask):
+                    form = Questionnaire(questions=(ask,)).form("survey")
+                    reply = yield from self._ask(game, story, "ask", form, number)
+                    story.facts.setdefault("asked", {}).setdefault(ask.name, []).append(reply.get(ask.name))
+                case Step(survey=Survey() as survey):
+                    reply = yield from self._ask(game, story, "survey", self.forms[survey.file], number)
+                    story.facts.setdefault("surveys", {})[survey.name] = reply
 
-    def _quiz(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
+    def _quiz(self, game: Game, story: VisitFacts, number: int, quiz: Quiz) -> Steps:
         """Ask until all answers are correct; a wrong one returns to the named text, or uses up a try."""
-        quiz = step.quiz
-        assert quiz is not None
         sheet, tries = self.sheets[quiz.file], 0
         back = next(
             (i for i, s in enumerate(self.people.visit) if quiz.wrong is not None and s.name == quiz.wrong), None
@@ -125,11 +120,10 @@ class Visit(Mechanism):
             wrong = sheet.wrong(reply)
             story.facts["quiz_tries"] = tries
             story.facts["quiz_passed"] = not wrong
-            if not wrong:
-                return
-            if quiz.tries is not None and tries >= quiz.tries:
-                if quiz.failed == "screened_out":
-                    raise Ended("screened_out")
+            is_last = quiz.tries is not None and tries >= quiz.tries
+            if wrong and is_last and quiz.failed == "screened_out":
+                raise Ended("screened_out")
+            if not wrong or is_last:
                 return
             if back is not None:
                 yield from self._ask(game, story, "text", GO_ON, back, {"again": True})
@@ -142,10 +136,10 @@ class Visit(Mechanism):
         form = Choice(tuple("none" if f == "none" else f"{f:g}" for f in time.accommodation))
         story.facts["accommodation"] = yield from self._ask(game, story, "accommodation", form)
 
-    def _match(self, game: Game, story: VisitFacts, number: int, step: Step) -> Steps:
-        assert step.match is not None and story.cell is not None
-        key = self.orders[story.cell][step.match - 1]
-        facts = {"match": step.match - 1, "game": key}
+    def _match(self, game: Game, story: VisitFacts, number: int, match: int) -> Steps:
+        assert story.cell is not None
+        key = self.orders[story.cell][match]
+        facts = {"match": match, "game": key}
         seat = yield from self._ask(game, story, "seat", SEAT, number, facts)
         ended = yield from self._ask(game, story, "match", MATCH, number, {**facts, "table": seat["table"]})
         story.points += ended["points"]
@@ -164,9 +158,8 @@ class Visit(Mechanism):
         facts: Mapping[str, Any] = {},
     ) -> Generator[list[Decision], Sequence[Answer], Any]:
         """Ask one question and return its answer; raise Ended if the host answered with an ``end``."""
-        view_facts = {"number": number, "points": story.points, **facts}
-        if "accommodation" in story.facts:
-            view_facts["accommodation"] = story.facts["accommodation"]
+        chosen = {key: story.facts[key] for key in ("accommodation",) if key in story.facts}
+        view_facts = {"number": number, "points": story.points, **facts, **chosen}
         (answer,) = yield [Decision(0, kind, View(game, 0, self.name, facts=view_facts), form)]
         if answer.reading == "assigned" and isinstance(answer.value, Mapping) and "end" in answer.value:
             raise Ended(str(answer.value["end"]))
@@ -224,18 +217,14 @@ class Book:
 
     def record(self, visit: int, value: Any) -> None:
         """Record one assignment."""
-        if not isinstance(value, Mapping):
-            return
+        value = value if isinstance(value, Mapping) else {}
         if "code" in value:
             self.visits[visit] = Visitor(str(value["code"]), bool(value["test"]), float(value["at"]))
             self.codes[str(value["code"])] = visit
             self.last = max(self.last, visit)
-        visitor = self.visits.get(visit)
-        if visitor is None:
-            return
-        if "cell" in value:
+        if (visitor := self.visits.get(visit)) is not None and "cell" in value:
             visitor.cell = int(value["cell"])
-        elif "table" in value and visitor.cell is not None:
+        elif visitor is not None and "table" in value and visitor.cell is not None:
             index, player, match = int(value["table"]), int(value["player"]), int(value["match"])
             visitor.seats[match] = SeatTaken(index, player)
             table = self.tables.setdefault(index, BookedMatch(visitor.cell, match))

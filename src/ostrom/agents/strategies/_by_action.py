@@ -59,8 +59,7 @@ def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
 
 def favourite(game: Game, seat: int, beneficiary: int) -> int:
     """Return ``seat``'s action in the outcome that pays ``beneficiary`` most; the first among equals."""
-    best = max(game.profiles(), key=lambda profile: game.payoff(profile)[beneficiary])
-    return best[seat]
+    return max(game.profiles(), key=lambda profile: game.payoff(profile)[beneficiary])[seat]
 
 
 def pure(game: Game, seat: int, action: int) -> tuple[float, ...]:
@@ -204,8 +203,7 @@ class Random(Strategy):
     def __init__(self, p: Share | None = None) -> None:
         self.p = None if p is None else float(p)
         self.needs_cooperation = self.p is not None
-        if self.p is not None:
-            self.stochastic = 0 < self.p < 1
+        self.stochastic = self.p is None or 0 < self.p < 1
 
     def move(self, past: Past) -> float:
         """The chance of cooperating, whatever the past."""

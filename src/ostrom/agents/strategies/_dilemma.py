@@ -115,8 +115,7 @@ class GenerousTitForTat(Reciprocator):
     def __init__(self, g: Share | None = None, *, tolerance: Tolerance = 0) -> None:
         self.tolerance = tolerance
         self.g = None if g is None else float(g)
-        if self.g is not None:
-            self.stochastic = 0 < self.g < 1
+        self.stochastic = self.g is None or 0 < self.g < 1
         self._cache: dict[tuple[Game, int], float] = {}
 
     def move(self, past: Past) -> float:
@@ -185,9 +184,7 @@ class ZDExtortion(Strategy):
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
         odds = self.memory_one(past.game, past.seat)
-        if not past:
-            return C
-        return odds[2 * (not past.i_cooperated(-1)) + (not past.cooperated(-1))]
+        return C if not past else odds[2 * (not past.i_cooperated(-1)) + (not past.cooperated(-1))]
 
     def memory_one(self, game: Game, seat: int) -> Odds:
         """The chances of cooperating after CC, CD, DC and DD in a game of two."""

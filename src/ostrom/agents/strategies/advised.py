@@ -38,8 +38,10 @@ class AdvisedClient(Strategy):
             raise StudyError(f"strategy {self.name}: {error.problem}") from None
         if advice is None:
             return own
-        advised_mix = pure(past.game, past.seat, int(advice))
-        return [self.trust * a + (1 - self.trust) * b for a, b in zip(advised_mix, own, strict=True)]
+        return [
+            self.trust * a + (1 - self.trust) * b
+            for a, b in zip(pure(past.game, past.seat, int(advice)), own, strict=True)
+        ]
 
     def forget(self) -> None:
         """Clear the caches of the inner strategy."""

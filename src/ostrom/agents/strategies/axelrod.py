@@ -54,14 +54,18 @@ class AxelrodPlayer(Strategy):
     def _resumed(self, past: Past) -> tuple[Any, Any, int, float]:
         if self._live is not None:
             me, other, fed, move, (first, last, seat) = self._live
-            fits = fed <= len(past) and (fed == 0 or (past.rounds[0] is first and past.rounds[fed - 1] is last))
-            if fits and seat == past.seat:
+            if (
+                fed <= len(past) and (fed == 0 or (past.rounds[0] is first and past.rounds[fed - 1] is last))
+            ) and seat == past.seat:
                 return me, other, fed, move
         me, other = self._kind(), self._axelrod.MockPlayer(actions=[])
         rules = Dilemma.from_game(past.game, past.seat, self.name)
         length = past.view.facts.get("rounds", UNBOUNDED)
-        game = self._axelrod.Game(r=rules.reward, s=rules.sucker, t=rules.temptation, p=rules.punishment)
-        me.set_match_attributes(length=length, game=game, noise=0)
+        me.set_match_attributes(
+            length=length,
+            game=self._axelrod.Game(r=rules.reward, s=rules.sucker, t=rules.temptation, p=rules.punishment),
+            noise=0,
+        )
         if self.random_inside:
             if self.seed is None:
                 raise StudyError(f"player {self.player} of the Axelrod library is random: it needs a seed")

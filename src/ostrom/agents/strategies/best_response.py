@@ -71,8 +71,9 @@ class _Search:
     def best(self, options: Options, cooperative: Value | None) -> Value:
         due = self._due(self.before)
         assert not isinstance(due, End)
-        place = next(i for i, turn in enumerate(due) if turn.seat == self.seat)
-        return self._best_of(self.before, due, place, options, cooperative)
+        return self._best_of(
+            self.before, due, next(i for i, turn in enumerate(due) if turn.seat == self.seat), options, cooperative
+        )
 
     def _best_of(
         self, before: Moves, due: Sequence[Due], place: int, options: Options, cooperative: Value | None = None
@@ -96,9 +97,7 @@ class _Search:
                         worth_of[own] = worth(own)
         most = max(worth_of.values())
         best = [own for own, paid in worth_of.items() if paid >= most - 1e-9 * max(1.0, abs(most))]
-        if cooperative is not None and cooperative in best:
-            return cooperative
-        return min(best, key=options.index)
+        return cooperative if cooperative is not None and cooperative in best else min(best, key=options.index)
 
     def _beliefs(self, due: Sequence[Due], place: int) -> Iterator[tuple[Value, ...]]:
         """Yield the possible simultaneous moves of the others, all equally likely."""
@@ -322,10 +321,8 @@ class BestResponse(ByAction):
         rules, game, seat = rules_of(view.mechanism), view.game, view.seat
         candidates = [stable_design(view, form), unfriendly_design(view, form), *_mediators(game, seat, form)]
 
-        def worth(value: dict[str, Any]) -> float:
-            return rational_payoffs(rules.induced(game, rules.read(game, seat, value)))[seat]
-
-        worths = [worth(value) for value in candidates]
+        induced = [rules.induced(game, rules.read(game, seat, value)) for value in candidates]
+        worths = [rational_payoffs(game_under)[seat] for game_under in induced]
         return candidates[next(i for i, w in enumerate(worths) if w >= max(worths) - 1e-9)]
 
     def vote(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
@@ -338,8 +335,10 @@ class BestResponse(ByAction):
     def sign(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
         """Sign unless the contract is worth less than the game without it."""
         game = view.game
-        under = rational_payoffs(contracted_game(game, view.facts["contract"]))[view.seat]
-        return {"sign": under >= rational_payoffs(game)[view.seat] - 1e-9}
+        return {
+            "sign": rational_payoffs(contracted_game(game, view.facts["contract"]))[view.seat]
+            >= rational_payoffs(game)[view.seat] - 1e-9
+        }
 
     def punish(self, view: View, form: Form) -> dict[str, int]:  # noqa: ARG002
         """Return no punishment: it costs and brings nothing."""

@@ -36,8 +36,9 @@ class Instructed(Strategy):
         if cached is None:
             names = [n for n in _NAME.findall(instruction) if n.partition(":")[0] in strategies]
             own = self.name
-            spec = next((n for n in names if n.partition(":")[0] != own), self.otherwise)
-            cached = self._followed[instruction] = strategies.build(spec)
+            cached = self._followed[instruction] = strategies.build(
+                next((n for n in names if n.partition(":")[0] != own), self.otherwise)
+            )
         return cached
 
     def move(self, past: Past) -> float:

@@ -64,8 +64,9 @@ class Logprob(Style):
             weights = np.array([read.probabilities[k] for k in keys]) ** (1 / temperature)
             weights /= weights.sum()
             odds = {k: float(w) for k, w in zip(keys, weights, strict=True)}
-            drawn = keys[int(context.draw("sample").choice(len(keys), p=weights))]
-            read = replace(read, value=drawn, probabilities=odds)
+            read = replace(
+                read, value=keys[int(context.draw("sample").choice(len(keys), p=weights))], probabilities=odds
+            )
         answer = agent.with_facts(read, prompt)
         return answer if chat is None else chat.with_chat_turn(answer, prompt.labels[str(answer.value)])
 

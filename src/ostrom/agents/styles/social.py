@@ -38,8 +38,7 @@ class Social(Style):
             belief_value = view.game.index(seat, predicted.value) if table else predicted.value
             belief.append({"seat": seat, "action" if table else "value": belief_value})
         # Only this prompt contains the belief: the view of the rules is unchanged.
-        believing = replace(view, facts={**view.facts, "belief": belief})
-        return await agent.ask(replace(decision, view=believing), context)
+        return await agent.ask(replace(decision, view=replace(view, facts={**view.facts, "belief": belief})), context)
 
     async def _predict(
         self,
@@ -52,8 +51,9 @@ class Social(Style):
         part: str,
     ) -> Answer:
         view = decision.view
-        question_view = replace(view, facts={**view.facts, **extra_facts, "target": seat})
-        question = Decision(decision.player, "predict", question_view, form)
+        question = Decision(
+            decision.player, "predict", replace(view, facts={**view.facts, **extra_facts, "target": seat}), form
+        )
 
         async def ask() -> Answer:
             answer = await agent.ask(question, context, part=f"{part}.")
@@ -87,10 +87,8 @@ class ComputedFirst(Style):
         if decision.kind != "act":
             return await agent.ask(decision, context)
         view, game = decision.view, decision.view.game
-        form: Form = decision.form
-        if own := [turn for turn in due_with(view) if turn.seat == view.seat]:
-            form = form_of(own[0].options)
-        question = Decision(decision.player, self.name, view, form)
+        own = [form_of(turn.options) for turn in due_with(view) if turn.seat == view.seat]
+        question = Decision(decision.player, self.name, view, own[0] if own else decision.form)
 
         async def compute() -> Answer:
             return await agent.ask(question, context, part=f"{self.name}.")
@@ -98,8 +96,9 @@ class ComputedFirst(Style):
         computed = await context.answer_once(self.name, compute)
         # Only this prompt contains the result: the view of the rules is unchanged.
         computed_action = game.index(view.seat, str(computed.value)) if game.has_table else computed.value
-        facts = {**view.facts, "computed": computed_action}
-        return await agent.ask(replace(decision, view=replace(view, facts=facts)), context)
+        return await agent.ask(
+            replace(decision, view=replace(view, facts={**view.facts, "computed": computed_action})), context
+        )
 
 
 STYLE = Social

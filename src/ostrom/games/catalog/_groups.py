@@ -33,8 +33,12 @@ def public_goods(n: Seats = 3, multiplier: Number = 1.5, endowment: Number = 1, 
 
     seats, factor, stake = int(n), float(multiplier), float(endowment)
     if strict:
-        actual = f"multiplier={shown(factor)}, n={seats}"
-        require("public_goods", 1 < factor < seats, "multiplier must lie between 1 and n", actual)
+        require(
+            "public_goods",
+            1 < factor < seats,
+            "multiplier must lie between 1 and n",
+            f"multiplier={shown(factor)}, n={seats}",
+        )
         require("public_goods", stake > 0, "endowment must be above 0", f"endowment={shown(stake)}")
     payoffs = np.empty((2,) * seats + (seats,))
     for profile in product((0, 1), repeat=seats):
@@ -189,8 +193,13 @@ def volunteers_dilemma(n: Seats = 3, benefit: Number = 10, cost: Number = 4) -> 
     import numpy as np
 
     seats, good, price = int(n), float(benefit), float(cost)
-    actual = f"benefit={shown(good)}, cost={shown(price)}"
-    require("volunteers_dilemma", 0 < price < good, "cost must lie between 0 and the benefit", actual, lifted=False)
+    require(
+        "volunteers_dilemma",
+        0 < price < good,
+        "cost must lie between 0 and the benefit",
+        f"benefit={shown(good)}, cost={shown(price)}",
+        lifted=False,
+    )
     payoffs = np.empty((2,) * seats + (seats,))
     for profile in product((0, 1), repeat=seats):
         had = good if 0 in profile else 0.0

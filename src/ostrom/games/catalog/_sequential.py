@@ -172,8 +172,7 @@ def trust_amounts(
         arrived = round(float(sent) * m, 9)
         returned = 0.0
         if arrived:
-            turn_facts = {"sent": sent, "arrived": arrived}
-            (back,) = yield [Due(1, "return", Amounts(0, arrived, by), turn_facts)]
+            (back,) = yield [Due(1, "return", Amounts(0, arrived, by), {"sent": sent, "arrived": arrived})]
             returned = float(back)
         return End((e - float(sent) + returned, own + arrived - returned), {"arrived": arrived})
 
@@ -254,15 +253,19 @@ def centipede(
     """
     last, high, low, grows = int(moves), float(large), float(small), float(factor)
     # The factor is above 1, so the small pile stays the smaller one.
-    rule = "factor x small must be below large, or passing pays"
-    require("centipede", grows * low < high, rule, f"{grows * low}", lifted=False)
+    require(
+        "centipede",
+        grows * low < high,
+        "factor x small must be below large, or passing pays",
+        f"{grows * low}",
+        lifted=False,
+    )
 
     def play(now: Now) -> Stages:  # noqa: ARG001
         larger, smaller = high, low
         for move in range(last):
             seat = move % 2
-            turn_facts = {"move": move + 1, "large": larger, "small": smaller}
-            (choice,) = yield [Due(seat, "move", CHOICES, turn_facts)]
+            (choice,) = yield [Due(seat, "move", CHOICES, {"move": move + 1, "large": larger, "small": smaller})]
             if choice == "take":
                 return End(_shared(seat, larger, smaller), {"taken_at": move + 1})
             larger, smaller = larger * grows, smaller * grows

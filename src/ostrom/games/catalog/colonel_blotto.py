@@ -24,8 +24,7 @@ def build(
     symmetric, so its value is 0 and no division is best against all others.
     """
     count, places = int(troops), int(fields)
-    ways = comb(count + places - 1, places - 1)
-    if ways > MOST_DIVISIONS:
+    if (ways := comb(count + places - 1, places - 1)) > MOST_DIVISIONS:
         raise GameError(
             f"game {NAME}: {count} troops can be divided over {places} fields in {ways} ways, "
             f"more than {MOST_DIVISIONS}"

@@ -36,8 +36,7 @@ def build(
     name = "trust_symmetric"
     t, r, p, s = map(float, (T, R, P, S))
     if strict:
-        actual = f"T={shown(t)}, R={shown(r)}, P={shown(p)}, S={shown(s)}"
-        require(name, t > r > p > s, "needs T > R > P > S", actual)
+        require(name, t > r > p > s, "needs T > R > P > S", f"T={shown(t)}, R={shown(r)}, P={shown(p)}, S={shown(s)}")
     payoffs = [s if told_victim is None else float(told_victim), t if told_betrayer is None else float(told_betrayer)]
     game = symmetric_2x2(
         name,

@@ -4,6 +4,7 @@ A profile is a pure Nash equilibrium when no role gains by changing its own acti
 Manoranjan & Gaikwad 2026 count them); it is strict when every such change loses.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ostrom.games.scenarios.scenario import Canonical, Claim, Profile, Scenario
@@ -76,15 +77,14 @@ class Proof:
     def lines(self) -> list[str]:
         """Return the verification as lines of text."""
         verdict = "holds" if self.holds else f"fails, the table says {self.found}"
-        text = [f"{self.scenario}: claim {self.claim} {verdict}"]
-        text += [f"  {_status_text(status)}" for status in (self.green, self.tragedy)]
-        text.append(f"  pure equilibria: {len(self.equilibria)}")
-        for equilibrium in self.equilibria:
-            text.append(f"    {' '.join(equilibrium.profile)} ({'strict' if equilibrium.strict else 'weak'})")
-        text.append(f"  ties between best replies: {len(self.ties)}")
-        for tie in self.ties:
-            text.append(f"    {tie.role}: {' = '.join(tie.actions)} at {' '.join(tie.profile)}")
-        return text
+        return [
+            f"{self.scenario}: claim {self.claim} {verdict}",
+            *(f"  {_status_text(status)}" for status in (self.green, self.tragedy)),
+            f"  pure equilibria: {len(self.equilibria)}",
+            *(f"    {' '.join(e.profile)} ({'strict' if e.strict else 'weak'})" for e in self.equilibria),
+            f"  ties between best replies: {len(self.ties)}",
+            *(f"    {tie.role}: {' = '.join(tie.actions)} at {' '.join(tie.profile)}" for tie in self.ties),
+        ]
 
 
 def prove(scenario: Scenario) -> Proof:
@@ -121,22 +121,25 @@ def _equilibrium_profiles(scenario: Scenario) -> list[Profile]:
     for seat in range(len(scenario.roles)):
         own = tensor[..., seat]
         stable &= own >= own.max(axis=seat, keepdims=True)
-    flags = stable.ravel()
-    return [profile for profile, flag in zip(scenario.profiles(), flags, strict=True) if flag]
+    return [profile for profile, flag in zip(scenario.profiles(), stable.ravel(), strict=True) if flag]
 
 
 def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Deviation]:
     """Return every change of one role's action that gains that role at least ``at_least``."""
-    deviations = []
-    for seat, role in enumerate(scenario.roles):
-        before = scenario.payoffs_at(profile)[seat]
-        for other in role.action_keys:
-            if other == profile[seat]:
-                continue
-            gain = scenario.payoffs_at((*profile[:seat], other, *profile[seat + 1 :]))[seat] - before
-            if gain >= at_least:
-                deviations.append(Deviation(role.key, profile[seat], other, gain))
-    return deviations
+    before = scenario.payoffs_at(profile)
+    return [
+        Deviation(role.key, profile[seat], other, paid - before[seat])
+        for seat, role in enumerate(scenario.roles)
+        for other, paid in _replies(scenario, seat, profile).items()
+        if other != profile[seat] and paid - before[seat] >= at_least
+    ]
+
+
+def _replies(scenario: Scenario, seat: int, profile: Profile) -> dict[str, float]:
+    """Return the payoff of each action of a role, if the others play their actions of a profile."""
+    before, after = profile[:seat], profile[seat + 1 :]
+    actions = scenario.roles[seat].action_keys
+    return {action: scenario.payoffs_at((*before, action, *after))[seat] for action in actions}
 
 
 def _status(scenario: Scenario, canonical: Canonical, stable: set[Profile]) -> CanonicalStatus:
@@ -149,19 +152,13 @@ def _status(scenario: Scenario, canonical: Canonical, stable: set[Profile]) -> C
     )
 
 
-def _ties(scenario: Scenario) -> list[Tie]:
-    ties = []
+def _ties(scenario: Scenario) -> Iterator[Tie]:
     for seat, role in enumerate(scenario.roles):
-        first = role.action_keys[0]
-        for profile in scenario.profiles():
-            if profile[seat] != first:
-                continue
-            options = [(*profile[:seat], action, *profile[seat + 1 :]) for action in role.action_keys]
-            worth = [scenario.payoffs_at(option)[seat] for option in options]
-            best = [action for action, value in zip(role.action_keys, worth, strict=True) if value == max(worth)]
+        for profile in (profile for profile in scenario.profiles() if profile[seat] == role.action_keys[0]):
+            worth = _replies(scenario, seat, profile)
+            best = [action for action, value in worth.items() if value == max(worth.values())]
             if len(best) > 1:
-                ties.append(Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best)))
-    return ties
+                yield Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best))
 
 
 def _finding(green: bool, tragedy: bool) -> Claim:

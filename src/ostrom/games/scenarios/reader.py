@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import product
-from math import isfinite, prod
+from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from ostrom.games.scenarios.scenario import CLAIMS_OF_CLASS, Action, Canonical, 
 from ostrom.games.scenarios.schema import CanonicalEntry, CanonicalPair, CastFile, RoleEntry, ScenarioFile, parse
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.files import read_text_file
+from ostrom.ground.parameters import is_finite
 from ostrom.ground.registry import NamedFiles, broken_note, replication_files
 
 
@@ -59,24 +60,19 @@ def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[fl
     if not isinstance(row, list):
         raise StudyError("must be a list of numbers, one per role", file=file, key=key, actual=row)
     if len(row) != len(roles):
-        names = [role.key for role in roles]
         raise StudyError(
-            f"must hold {len(roles)} payoffs, one per role, has {len(row)}", file=file, key=key, allowed=names
+            f"must hold {len(roles)} payoffs, one per role, has {len(row)}",
+            file=file,
+            key=key,
+            allowed=[role.key for role in roles],
         )
     for role, value in zip(roles, row, strict=True):
         # True is an int in Python and would silently count as 1.
-        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
             raise StudyError(
                 "payoff must be a finite number", file=file, key=f"{key}.{role.key}", actual=_error_text(value)
             )
     return tuple(float(value) for value in row)
-
-
-def _finite(value: int | float) -> bool:
-    try:
-        return isfinite(value)
-    except OverflowError:
-        return False
 
 
 def _error_text(value: object) -> object:
@@ -99,23 +95,21 @@ def evaluate(model: Model, roles: tuple[Role, ...], file: str) -> dict[Profile, 
             actual=", ".join(model),
             allowed=[role.key for role in roles],
         )
-    bases: list[float] = []
-    lines: list[list[Line]] = []
+    lines: list[tuple[float, list[Line]]] = []
     for role in roles:
         part = dict(model[role.key])
         if "base" not in part:
             raise StudyError("is missing", file=file, key=f"model.{role.key}.base")
-        bases.append(part.pop("base"))
-        lines.append([(_played(term, roles, file, role.key), effect) for term, effect in part.items()])
-    table: dict[Profile, tuple[float, ...]] = {}
-    for profile in product(*(role.action_keys for role in roles)):
-        played = set(enumerate(profile))
-        table[profile] = tuple(
-            # Decimal inputs, binary sums: ten digits keep 0.1 + 0.2 at 0.3.
-            round(base + sum(effect for needed, effect in own if needed <= played), 10)
-            for base, own in zip(bases, lines, strict=True)
+        base = part.pop("base")
+        lines.append((base, [(_played(term, roles, file, role.key), effect) for term, effect in part.items()]))
+    # Decimal inputs, binary sums: ten digits keep 0.1 + 0.2 at 0.3.
+    return {
+        profile: tuple(
+            round(base + sum(effect for needed, effect in effects if needed <= set(enumerate(profile))), 10)
+            for base, effects in lines
         )
-    return table
+        for profile in product(*(role.action_keys for role in roles))
+    }
 
 
 def check_model(model: Model, roles: tuple[Role, ...], table: dict[Profile, tuple[float, ...]], file: str) -> None:
@@ -144,8 +138,13 @@ def _place(word: str, roles: tuple[Role, ...], file: str, key: str) -> tuple[int
         return places[0]
     if places:
         raise StudyError(f"several roles have the action, write ROLE:{action}", file=file, key=key, actual=word)
-    all_actions = [action for role in roles for action in role.action_keys]
-    raise StudyError("unknown action", file=file, key=key, actual=word, allowed=all_actions)
+    raise StudyError(
+        "unknown action",
+        file=file,
+        key=key,
+        actual=word,
+        allowed=[action for role in roles for action in role.action_keys],
+    )
 
 
 CAST = "cast.yaml"
@@ -166,8 +165,11 @@ def scenarios(family: str) -> list[str]:
     >>> scenarios("data-alliance")[0]
     'early_warning'
     """
-    names = (entry.name for entry in _family_folder(family).iterdir())
-    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml") and name != CAST)
+    return sorted(
+        name.removesuffix(".yaml")
+        for name in (entry.name for entry in _family_folder(family).iterdir())
+        if name.endswith(".yaml") and name != CAST
+    )
 
 
 @cache
@@ -222,8 +224,7 @@ def load_cast(path: str | Path) -> CastFile:
     """Read a family's ``cast.yaml``."""
     path = Path(path)
     cast = parse(CastFile, read_text_file(path), str(path))
-    roles = _roles(cast.roles, None, str(path))
-    _canonical(cast.canonical, roles, str(path))
+    _canonical(cast.canonical, _roles(cast.roles, None, str(path)), str(path))
     return cast
 
 
@@ -254,8 +255,7 @@ def _cast_for(source: ScenarioFile, path: Path) -> CastFile | None:
 
 
 def _build(source: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
-    entries = source.roles or (cast.roles if cast else [])
-    roles = _roles(entries, cast, file)
+    roles = _roles(source.roles or (cast.roles if cast else []), cast, file)
     pair = source.canonical or (cast.canonical if cast else None)
     assert pair is not None, "a file without a cast has its own canonical profiles"
     green, tragedy = _canonical(pair, roles, file)
@@ -300,8 +300,7 @@ def _roles(entries: list[RoleEntry], cast: CastFile | None, file: str) -> tuple[
         if persona is None:
             raise StudyError("is missing and no cast supplies it", file=file, key=f"roles.{position}.persona")
         actions = tuple(Action(action.key, action.label, action.green) for action in entry.actions)
-        order = tuple(entry.order or ())
-        roles.append(Role(entry.key, entry.title, persona, actions, entry.kind or "", order))
+        roles.append(Role(entry.key, entry.title, persona, actions, entry.kind or "", tuple(entry.order or ())))
     return tuple(roles)
 
 
@@ -325,8 +324,13 @@ def _one_canonical(entry: CanonicalEntry, roles: tuple[Role, ...], green: bool, 
 def _check_labels(written: ScenarioFile, cast: CastFile | None, file: str) -> None:
     fitting = CLAIMS_OF_CLASS[written.scenario_class]
     if written.claim not in fitting:
-        problem = f"does not go with class {written.scenario_class}"
-        raise StudyError(problem, file=file, key="claim", actual=written.claim, allowed=fitting)
+        raise StudyError(
+            f"does not go with class {written.scenario_class}",
+            file=file,
+            key="claim",
+            actual=written.claim,
+            allowed=fitting,
+        )
     if cast is None or cast.subtypes is None:
         return
     subtypes = [name for group in cast.subtypes.values() for name in group]
