@@ -115,9 +115,7 @@ def names_for_objects(value: Any, key: str = "", name: str = "") -> Any:
         return axelrod
     if (key == "model" and callable(value)) or _is_async(value) or _takes_messages(value):
         return model_name(value, name) if key == "model" else {"model": model_name(value, name)}
-    if callable(value):
-        return _strategy(value, name)
-    return value
+    return _strategy(value, name) if callable(value) else value
 
 
 def model_name(model: Any, name: str = "") -> str:
@@ -157,12 +155,10 @@ def _rule_game(value: Game) -> dict[str, Any]:
     """Return a game by a rule for studies: by its builder if that rebuilds it, else in this process only."""
     from ostrom.games import games
 
-    if value.name in games:
-        built = games.build({"name": value.name, **value.params})
-        if _code(built.play) == _code(value.play):
-            return {"name": value.name, **value.params}
-    fingerprint = repr((sorted(value.params.items()), value.actions, value.stages))
-    registered = _name(value.play, value.name, fingerprint)
+    stated = {"name": value.name, **value.params}
+    if value.name in games and _code(games.build(stated).play) == _code(value.play):
+        return stated
+    registered = _name(value.play, value.name, repr((sorted(value.params.items()), value.actions, value.stages)))
     _register(games, registered, lambda: value)
     return {"name": registered}
 

@@ -71,8 +71,9 @@ class Study:
 
     def forecast(self, like: str | Path | None = None, runs: str | Path = "runs") -> Forecast:
         """Return the cost of play: matches, calls, tokens, money; ``like`` is a run with similar replies."""
-        measured = None if like is None else measure(like, runs)
-        return forecast(self.plan, self.options.rates, measured, self.options.max_connections)
+        return forecast(
+            self.plan, self.options.rates, None if like is None else measure(like, runs), self.options.max_connections
+        )
 
     def __repr__(self) -> str:
         varied = ", ".join(f"{name} ({len(levels)})" for name, levels in self.factors.items()) or "nothing"
@@ -138,9 +139,7 @@ def _changes(changes: Mapping[str, Any] | Sequence[str] | None) -> list[str]:
         return []
     if isinstance(changes, str):
         raise UsageError(f"set: must be a mapping or a list of KEY=VALUE (found {changes!r})")
-    if isinstance(changes, Mapping):
-        return [_written(key, value) for key, value in changes.items()]
-    return list(changes)
+    return [_written(key, value) for key, value in changes.items()] if isinstance(changes, Mapping) else list(changes)
 
 
 def _factors(vary: Mapping[str, Any]) -> list[str]:
@@ -173,8 +172,9 @@ def _with_play_options(function: F) -> F:
     """Show the options of play in the signature of a function that takes them by name."""
     own = list(inspect.signature(function).parameters.values())
     usual, keyword = PlayOptions(), inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter(name, keyword, default=getattr(usual, name)) for name in DECLARED]
-    signature = inspect.Signature([*own[:-1], *parameters, own[-1]])
+    signature = inspect.Signature(
+        [*own[:-1], *[inspect.Parameter(name, keyword, default=getattr(usual, name)) for name in DECLARED], own[-1]]
+    )
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
@@ -220,8 +220,9 @@ async def play_async(
 ) -> Run:
     """Play a study as ``play``, on the running event loop."""
     playing = _prepared(study, name, runs, options)
-    watch = watch_with(signals=False) if progress else None
-    return playing.finished_run(await play_plan_async(**playing.arguments, watch=watch), report)
+    return playing.finished_run(
+        await play_plan_async(**playing.arguments, watch=watch_with(signals=False) if progress else None), report
+    )
 
 
 def _prepared(
@@ -362,8 +363,7 @@ class Run:
             # A measure object may have the name of a registered one and differ from it.
             plain = not (by or agents or mean_over_agents)
             if isinstance(measure, str) and plain and isinstance(where, str | Mapping | None):
-                picked = select(data, measure, where or {})
-                question = AskedContrast(measure, f"{factor}={levels}", picked, level)
+                question = AskedContrast(measure, f"{factor}={levels}", select(data, measure, where or {}), level)
             return frame_of(estimates, measure, data, standing([data], question), compared=True)
 
     def trend(

@@ -24,8 +24,12 @@ def count_text(units: Counted, what: str) -> str:
     >>> count_text(Counted(4, 3, 0, 1), "matches")
     '3 of 4 matches done, 1 failed'
     """
-    more = [f"{n} {how}" for n, how in ((units.skipped, "skipped"), (units.failed, "failed")) if n]
-    return ", ".join([f"{units.done} of {units.planned} {what} done", *more])
+    return ", ".join(
+        [
+            f"{units.done} of {units.planned} {what} done",
+            *[f"{n} {how}" for n, how in ((units.skipped, "skipped"), (units.failed, "failed")) if n],
+        ]
+    )
 
 
 def spending_text(tally: Tally) -> str:
@@ -156,5 +160,4 @@ def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> di
     """Return a forecast as plain data, with a verdict on every limit of the budget."""
     from ostrom.costs.forecast import verdicts
 
-    budget_lines = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]
-    return {**bound.as_dict(), "budget": budget_lines}
+    return {**bound.as_dict(), "budget": [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]}

@@ -133,8 +133,7 @@ def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -
     """Record which API keys the user allows for which servers, and the servers named on the command line."""
     from ostrom.models.grants import say_allowed as take_in
 
-    texts = [text for part in named if part for text in ([part] if isinstance(part, str) else part)]
-    take_in(allowed or (), texts)
+    take_in(allowed or (), [text for part in named if part for text in ([part] if isinstance(part, str) else part)])
 
 
 def check_level(level: float) -> float:

@@ -125,14 +125,20 @@ class _Grid:
             for i, same in enumerate(alike)
             if same and self.rows[0][i] not in ("", "-")
         ]
-        rows = [[row[i] for i in varying] for row in self.rows]
-        return _Grid([self.names[i] for i in varying], rows, [self.numeric[i] for i in varying], border=2), constants
+        return _Grid(
+            [self.names[i] for i in varying],
+            [[row[i] for i in varying] for row in self.rows],
+            [self.numeric[i] for i in varying],
+            border=2,
+        ), constants
 
     def _measured(self, parts: Callable[[str], list[str]]) -> list[int]:
         from rich.cells import cell_len
 
-        columns = zip(self.names, *self.rows, strict=True)
-        return [max((cell_len(part) for text in column for part in parts(text)), default=0) for column in columns]
+        return [
+            max((cell_len(part) for text in column for part in parts(text)), default=0)
+            for column in zip(self.names, *self.rows, strict=True)
+        ]
 
     @property
     def min_width(self) -> int:

@@ -205,8 +205,7 @@ def play_jobs(
         tell(job.title)
         limit = None
         if options.budget_usd is not None and bounded:
-            others = math.fsum(of for folder, of in usd.items() if folder != job.folder)
-            limit = max(0.0, options.budget_usd - others)
+            limit = max(0.0, options.budget_usd - math.fsum(of for folder, of in usd.items() if folder != job.folder))
         results.append((job, play(job.plan(replace(options, budget_usd=limit)), job.folder)))
         usd[job.folder] = spent(job.folder, options)[0] if bounded else 0.0
         if results[-1][1].interrupted:

@@ -154,8 +154,9 @@ class DerivedPlan(Plan):
         with self.journal() as journal:
             states = {} if journal is None else journal.states()
         left = [index for index in range(len(self)) if states.get(index) not in ("done", "skipped")][:limit]
-        total = Forecast(matches=len(left), retries_per_decision=self.retries)
-        bound = add_up(total, map(self.unit, left), self._per_call, prices)
+        bound = add_up(
+            Forecast(matches=len(left), retries_per_decision=self.retries), map(self.unit, left), self._per_call, prices
+        )
         bound.likely_decisions, bound.assumes = bound.decisions, assumptions()
         if all(may_batch(model) for model in self.models):
             count = -(-len(left) // AT_ONCE)

@@ -410,9 +410,14 @@ def add_up(
             if model is None or seated.config.tree is not None:
                 continue
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
-            decisions = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
-            calls = decisions * styles.build(seated.config.style).calls + notes
-            cost.add(model, calls, per_call(unit, seated, player), times)
+            cost.add(
+                model,
+                unit.mechanism.decisions_of(unit.game, player, len(unit.players))
+                * styles.build(seated.config.style).calls
+                + notes,
+                per_call(unit, seated, player),
+                times,
+            )
     return cost.finished()
 
 

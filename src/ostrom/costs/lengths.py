@@ -61,8 +61,11 @@ def text_lengths(form: Form, value: Any) -> list[int]:
         return [len(str(value))]
     if not isinstance(form, Record) or not isinstance(value, Mapping):
         return []
-    parts = form.schema.get("properties", {})
-    return [len(str(value[name])) for name, part in parts.items() if name in value and is_free(part)]
+    return [
+        len(str(value[name]))
+        for name, part in form.schema.get("properties", {}).items()
+        if name in value and is_free(part)
+    ]
 
 
 def is_free(part: Mapping[str, Any]) -> bool:

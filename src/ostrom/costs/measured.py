@@ -153,8 +153,7 @@ def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:
 
 def _alike(unit: Unit) -> list[tuple[Any, ...]]:
     """Return keys of similar matches, the closest first: cell and rules, with equally many models."""
-    models = sum(asks(seated.config) for seated in unit.players)
-    rules = (unit.kind, unit.game.name, unit.mechanism.name, models)
+    rules = (unit.kind, unit.game.name, unit.mechanism.name, sum(asks(seated.config) for seated in unit.players))
     return [(cell_of(unit), *rules), rules]
 
 

@@ -93,8 +93,7 @@ class _Preview(RehearsedMatch):
         answer = super()._answer(decision, *rest)
         self.rounds_asked.setdefault(who, set()).add(number)
         if self.number in (None, number):
-            calls = [{"kind": decision.kind, **call} for call in agent.sent]
-            self.sent.setdefault(who, []).extend(calls)
+            self.sent.setdefault(who, []).extend([{"kind": decision.kind, **call} for call in agent.sent])
         return answer
 
     def play(self, player: int) -> list[dict[str, Any]]:

@@ -142,8 +142,7 @@ class RehearsedMatch:
         self.unit, self.longest = unit, longest
         rules, game = prepared(plan, unit), unit.game
         self.rounds = rules.most_rounds(game)
-        per_round = max(1, rules.most_decisions(game) // self.rounds)
-        self.played = min(self.rounds, max(FEWEST, REHEARSED // per_round))
+        self.played = min(self.rounds, max(FEWEST, REHEARSED // max(1, rules.most_decisions(game) // self.rounds)))
         self.rules = rules.with_rounds(self.played)
         self.asked: list[list[tuple[int, _Key, int]]] = []
         """For each rehearsal its decisions: player, question key, round."""
@@ -197,8 +196,7 @@ class RehearsedMatch:
 
     def weighed(self, key: _Key, number: int, survival: Callable[[int], float]) -> Iterator[tuple[float, _Sample]]:
         """Yield the questions of one kind in a round and those it represents: how often, and their size."""
-        samples = self.samples.get(key)
-        if not samples:
+        if not self.samples.get(key):
             return
         weights = self._weights(key, number, survival)
         total, mean, more = sum(weights), self._mean(key, number), 0.0
@@ -237,8 +235,10 @@ class RehearsedMatch:
         memory, keys = self.memories[id(config)], [key for key in self.samples if key[0] == id(config)]
         for key in keys:
             self._mean(key, self.played)
-        lines = memory.most_lines(self.rounds - 1) - memory.most_lines(self.played - 1)
-        return float(lines * max(self._lines[key] for key in keys))
+        return float(
+            (memory.most_lines(self.rounds - 1) - memory.most_lines(self.played - 1))
+            * max(self._lines[key] for key in keys)
+        )
 
     def rehearse(self, times: int, extreme: Extreme | None = None) -> None:
         """Play the match until it was rehearsed ``times`` times, each with its own random draws."""
@@ -341,8 +341,7 @@ class RehearsedMatch:
             notes = agent._notes(_Context(Streams(0, 0), 0, who, player))  # type: ignore[arg-type]
             due = memory.due(view, notes)
             if due is not None:
-                note = replace(agent.drawn(due.form, rng), facts={"covers": due.covers})
-                player.parts[memory.asks].append(note)
+                player.parts[memory.asks].append(replace(agent.drawn(due.form, rng), facts={"covers": due.covers}))
                 questions.append((who, (key[0], key[1], NOTE), view.round))
         for left in player.left.get(decision.kind, ()):
             turn = turn_of(left)
@@ -372,8 +371,7 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
     exact = min(counts) >= most and not rules.spreads and not unit.game.stateful
     again = not exact and not rules.society
     if not exact:  # societies have many members, and many cells, which make up for times
-        enough = TIMES if again else REHEARSED_IN_ALL // (cells * match.decisions(0))
-        match.rehearse(max(1, min(TIMES, enough)))
+        match.rehearse(TIMES if again else max(1, min(TIMES, REHEARSED_IN_ALL // (cells * match.decisions(0)))))
     longest = match
     if match.texts or again:
         longest = RehearsedMatch(plan, unit, lengths, longest=True)
@@ -448,11 +446,13 @@ def _loose_bound(match: RehearsedMatch) -> list[CallSum]:
             shares.append(CallSum())
             continue
         decisions = max(rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen))
-        notes = match.memories[id(config)].most_notes(rules.longest_history(game))
-        calls = decisions * max(mean.calls for mean in means) + notes
+        calls = decisions * max(mean.calls for mean in means) + match.memories[id(config)].most_notes(
+            rules.longest_history(game)
+        )
         longest = max(mean.characters / mean.calls for mean in means) + match.growth(config)
-        reply = max(mean.most_out / mean.calls for mean in means)
-        shares.append(CallSum(calls, calls * longest * MARGIN, calls * reply))
+        shares.append(
+            CallSum(calls, calls * longest * MARGIN, calls * max(mean.most_out / mean.calls for mean in means))
+        )
     most = rules.most_decisions(game) * max(
         (sample.calls for samples in match.samples.values() for sample in samples), default=0
     )

@@ -123,8 +123,7 @@ class RehearsingAgent(LanguageAgent):
         for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
             more = call * TOOL_TURN
             if self.longest:
-                reply_tokens = min(call * most, limit.tokens)
-                more = call * LONGEST_RESULT + round(reply_tokens * CHARACTERS_PER_TOKEN)
+                more = call * LONGEST_RESULT + round(min(call * most, limit.tokens) * CHARACTERS_PER_TOKEN)
             self.calls.append((f"{part}.after{call}", sent + more, usual, most))
         tokens = most if self.longest else usual
         more = round(tokens * CHARACTERS) - len(text) - 1
@@ -134,8 +133,9 @@ class RehearsingAgent(LanguageAgent):
         """Characters of what a request tells of its tools; what servers offer is not known before play."""
         scene = Scene(decision.view, prompt.labels)
         specs = [spec for box in self.tools for spec, _ in box.functions(scene)]
-        unknown = sum(box.unknown for box in self.tools if self.longest)
-        return unknown + sum(TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs)
+        return sum(box.unknown for box in self.tools if self.longest) + sum(
+            TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs
+        )
 
     async def call(self, context: Any, request: Request, part: str) -> Reply:
         """A reply in which all options are equally likely."""
@@ -156,8 +156,9 @@ class RehearsingAgent(LanguageAgent):
 
 def _says(form: Record) -> bool:
     """Whether an answer may be long or short: it holds a text or a list."""
-    parts = form.schema.get("properties", {}).values()
-    return any(is_free(part) or part.get("type") in ("array", "object") for part in parts)
+    return any(
+        is_free(part) or part.get("type") in ("array", "object") for part in form.schema.get("properties", {}).values()
+    )
 
 
 def _characters(messages: Sequence[Message]) -> int:

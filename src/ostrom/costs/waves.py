@@ -89,10 +89,12 @@ class Chains:
 
     def _chain(self, unit: Unit) -> int:
         levels = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
-        models = tuple(
-            (self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)
+        key = (
+            levels,
+            unit.kind,
+            unit.game.name,
+            tuple((self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)),
         )
-        key = (levels, unit.kind, unit.game.name, models)
         if key not in self._chain_lengths:
             rehearsed = len(self._chain_lengths) < REHEARSED and not unit.mechanism.society
             self._chain_lengths[key] = self._rehearsed(unit) if rehearsed else self._bound(unit)
@@ -150,9 +152,7 @@ def _steps(rules: Mechanism, unit: Unit, extreme: Extreme) -> Iterator[list[Deci
 
 
 def _who(unit: Unit, decision: Decision) -> int:
-    if decision.agent is not None and unit.players[decision.agent].observes:
-        return decision.agent
-    return decision.player
+    return decision.agent if decision.agent is not None and unit.players[decision.agent].observes else decision.player
 
 
 def _span(hours: float) -> str:

@@ -64,8 +64,12 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
         if params is not None and name not in params:
             of = f"{config.model.partition('/')[0]} models" if config.model else "models"
             text = unknown_key(name, params, f"the parameters of {of}")
-            allowed = [k if k != "extra" else "extra (a mapping of what only this server takes)" for k in params]
-            raise StudyError(text, file=file, key=f"agent.params.{name}", allowed=allowed)
+            raise StudyError(
+                text,
+                file=file,
+                key=f"agent.params.{name}",
+                allowed=[k if k != "extra" else "extra (a mapping of what only this server takes)" for k in params],
+            )
     for name, (rule, holds) in RULES.items():
         if config.params.get(name) is not None and not holds(config.params[name]):
             raise StudyError(rule, file=file, key=f"agent.params.{name}", actual=config.params[name])
@@ -151,8 +155,9 @@ def check_strategy_name(spec: str | Mapping[str, Any], file: str | None) -> None
         guess = full_name(name)
         if guess is None:
             raise
-        problem = f"{name!r} is no strategy but looks like a model: write {guess!r}"
-        raise StudyError(problem, file=file, key=error.key) from None
+        raise StudyError(
+            f"{name!r} is no strategy but looks like a model: write {guess!r}", file=file, key=error.key
+        ) from None
 
 
 def library_of(config: AgentConfig, library: Library, file: str | None) -> Library:
@@ -162,8 +167,12 @@ def library_of(config: AgentConfig, library: Library, file: str | None) -> Libra
     except StudyError as error:
         if error.key not in ("agent.prompts", "agent.framing.language"):
             raise
-        setting = config.prompts if error.key == "agent.prompts" else config.framing.language
-        raise StudyError(error.problem, file=file, key=error.key, actual=setting) from None
+        raise StudyError(
+            error.problem,
+            file=file,
+            key=error.key,
+            actual=config.prompts if error.key == "agent.prompts" else config.framing.language,
+        ) from None
 
 
 def check_prompts(config: AgentConfig, library: Library, file: str | None) -> None:
@@ -202,12 +211,15 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
 def long_tables(units: Iterable[Unit]) -> str:
     """Return a warning if prompts list the payoffs of very many outcomes; empty otherwise."""
     for unit in units:
-        framings = {player.config.framing.payoffs for player in unit.players if player.config.kind == "model"}
-        tables = framings - {"formula", "words", None}
+        framings = [player.config.framing for player in unit.players if player.config.kind == "model"]
+        tables = any(framing.payoffs not in ("formula", "words", None) for framing in framings)
         outcomes = math.prod(map(len, unit.game.actions)) if isinstance(unit.game, TensorGame) else 0
         if tables and outcomes >= MOST_OUTCOMES:
-            short = all(formula_of(unit.game, seat) is not None for seat in range(unit.game.seats))
-            way = "formula` says the same in a line" if short else "null` leaves them out"
+            way = (
+                "formula` says the same in a line"
+                if all(formula_of(unit.game, seat) is not None for seat in range(unit.game.seats))
+                else "null` leaves them out"
+            )
             tokens = int(float(f"{outcomes * unit.game.seats * TOKENS:.2g}"))
             return (
                 f"{unit.game.name}: every prompt lists the payoffs of {outcomes:,} outcomes, about {tokens:,} tokens "
@@ -247,8 +259,9 @@ def check_policy_action(policy: str, game: Game, file: str | None) -> None:
     if kind == "default" and not any(action in names for names in game.actions):
         allowed: dict[str, None] = {}
         for names in game.actions:  # amounts are not listed: there may be a billion of them
-            ends = [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
-            allowed |= dict.fromkeys(ends)
+            allowed |= dict.fromkeys(
+                [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
+            )
         raise StudyError(
             f"game {game.name} has no such action", file=file, key="invalid.policy", actual=policy,
             allowed=[f"default:{name}" for name in allowed],
@@ -293,8 +306,7 @@ def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) 
     rounds: list[Round] = []
     playing = Rounds(game, mechanism.name, Streams(0, 0))
     moved = False
-    last = min(max(strategy.fixed_rounds, 1), mechanism.most_rounds(game), MOST_TRIED)
-    for number in range(1, last + 1):
+    for number in range(1, min(max(strategy.fixed_rounds, 1), mechanism.most_rounds(game), MOST_TRIED) + 1):
         moves = playing.play(number, History(rounds), None)
         try:
             due = next(moves)

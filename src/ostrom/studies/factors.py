@@ -322,8 +322,7 @@ def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     {'style': 'direct', 'strategy': 'grim'}
     """
     decides = any(over.get(way) for way in WAYS)
-    base = {name: value for name, value in agent.items() if not (decides and name in (*WAYS, "called"))}
-    return merge(base, over)
+    return merge({name: value for name, value in agent.items() if not (decides and name in (*WAYS, "called"))}, over)
 
 
 LONGEST_NAME = 60
@@ -360,8 +359,7 @@ class Cell:
     def places(self, generation: int) -> range:
         """Return the units of a generation; preparations belong to the first one."""
         start = len(self.preparations) + generation * len(self.seatings)
-        end = min(start + len(self.seatings), self.size)
-        return range(start if generation else 0, end)
+        return range(start if generation else 0, min(start + len(self.seatings), self.size))
 
     def seating(self, place: int) -> tuple[tuple[Seated, ...], int]:
         """Return the players and the generation of the unit at a place after the preparations."""
@@ -477,8 +475,9 @@ def watching_types(
     names = [selection] if isinstance(selection, str) else list(selection)
     for name in names:
         if name not in types:
-            allowed = ["models", "all", *types]
-            raise StudyError("names no type of the study", file=file, key="observers", actual=name, allowed=allowed)
+            raise StudyError(
+                "names no type of the study", file=file, key="observers", actual=name, allowed=["models", "all", *types]
+            )
     return names
 
 

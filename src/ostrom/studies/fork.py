@@ -127,8 +127,7 @@ class ForkPlan(StudyPlan):
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Yield the questions of the parent match, to the players of the fork."""
-        last = self.unit(len(self) - 1)
-        yield self.parent, [seated.config for seated in (*last.players, *self.parent.players)]
+        yield self.parent, [seated.config for seated in (*self.unit(len(self) - 1).players, *self.parent.players)]
 
     def _ready(self, count: int, *factors: Factor) -> None:
         """Set the number of units and their varying factors; call it last in ``__init__``."""

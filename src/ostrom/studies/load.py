@@ -128,8 +128,12 @@ def _check_level(level: Any, name: str, levels: Mapping[str, set[str]], file: st
 def _pair(wanted: str, levels: set[str]) -> bool:
     """Return whether a contrast names two levels, which may contain hyphens."""
     pieces = wanted.split("-")
-    sides = [("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))]
-    return any(second in levels and (first in levels or first == "*") for first, second in sides)
+    return any(
+        second in levels and (first in levels or first == "*")
+        for first, second in [
+            ("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))
+        ]
+    )
 
 
 def pooled_factors(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
@@ -221,8 +225,10 @@ def _with_replicas(entry: Any, key: str, file: str) -> Any:
             "must name one model, as in http://host:port/v1#model", file=file, key=f"{key}.replicas", actual=urls
         )
     model = entry.get("model") or f"{urls[0].partition('#')[0]}#{names.pop()}"
-    rest = {name: value for name, value in entry.items() if name != "replicas"}
-    return rest | {"model": model, "settings": {**settings, "replicas": [url.partition("#")[0] for url in urls]}}
+    return {name: value for name, value in entry.items() if name != "replicas"} | {
+        "model": model,
+        "settings": {**settings, "replicas": [url.partition("#")[0] for url in urls]},
+    }
 
 
 def _agent(fields: Any, names: Mapping[str, Any], key: str, file: str) -> Any:
@@ -387,8 +393,10 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
         raise UnknownName("preset", preset, presets)
     over = dict(mapping_at(presets[preset], file, f"presets.{preset}"))
     dotted = {path: over.pop(path) for path in list(over) if isinstance(path, str) and "." in path}
-    own = mapping_at(data.get("vary"), file, "vary")
-    vary = {**own, **mapping_at(over.pop("vary", None), file, f"presets.{preset}.vary")}
+    vary = {
+        **mapping_at(data.get("vary"), file, "vary"),
+        **mapping_at(over.pop("vary", None), file, f"presets.{preset}.vary"),
+    }
     merged = merge(data, over)
     merged["vary"] = {name: levels for name, levels in vary.items() if levels is not None}
     if isinstance(merged.get("types"), Mapping):
@@ -397,8 +405,7 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
         try:
             set_path(merged, path, value)
         except StudyError as error:
-            where = f"presets.{preset}.{path}"
-            raise StudyError(f"{error.key}: {error.problem}", file=file, key=where) from None
+            raise StudyError(f"{error.key}: {error.problem}", file=file, key=f"presets.{preset}.{path}") from None
     return merged
 
 
@@ -485,8 +492,7 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
                 counts[row["match"]] = next((of for who, of in groups if who == seated[0]), None) if alike else None
             times = counts[row["match"]]
             if times is not None and len(row["actions"]) == unit.game.seats:
-                profile = [unit.game.index(seat, action) for seat, action in enumerate(row["actions"])]
-                text = text_of(unit.game, profile)
+                text = text_of(unit.game, [unit.game.index(seat, action) for seat, action in enumerate(row["actions"])])
                 times[text] = times.get(text, 0) + 1
     if not any(times for _, times in groups):
         raise StudyError(

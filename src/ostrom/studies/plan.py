@@ -116,8 +116,11 @@ class StudyPlan(Plan):
     def read(cls, source: PlanSource) -> Self:
         """Read the plan of a run from the study in its manifest."""
         check_game_files(game_hashes(source.manifest), source.file)
-        study = validate(StudyFile, source.manifest["study"], source.file, "study")
-        plan = cls(study, library_of_run(source.manifest, source.folder), source.file)
+        plan = cls(
+            validate(StudyFile, source.manifest["study"], source.file, "study"),
+            library_of_run(source.manifest, source.folder),
+            source.file,
+        )
         shard = Shard.of_manifest(source.manifest)
         return plan if shard is None else plan.divided(shard)
 
@@ -225,8 +228,12 @@ class StudyPlan(Plan):
     def divided(self, shard: Shard) -> Self:
         """Return the plan of one shard with its part of the budget; refused if every unit depends on all others."""
         together = bool(self._prepared) and self.cells * self.study.seeds == 1 < shard.of
-        where = f"{self.file}: --shard {shard}"
-        check_divisible(where, self.stop is not None, self.study.people is not None, len(self) if together else 0)
+        check_divisible(
+            f"{self.file}: --shard {shard}",
+            self.stop is not None,
+            self.study.people is not None,
+            len(self) if together else 0,
+        )
         plan = copy(self)
         plan.shard, plan.budget = shard, self.budget.for_shard(shard)
         plan._planned = sum(map(plan.replicates_in_shard, range(self._per_replicate))) if self._prepared else len(
@@ -289,8 +296,12 @@ class StudyPlan(Plan):
 
     def _beginning(self, number: int, cell: Cell) -> str:
         """Return what the beginning of a cell's prompts depends on: the game and its framing."""
-        framings = [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()]
-        return canonical([self._data(number)[0]["game"], framings])
+        return canonical(
+            [
+                self._data(number)[0]["game"],
+                [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()],
+            ]
+        )
 
     def _unit(self, replicate: int, number: int, place: int) -> Unit:
         cell = self._cell(number)
@@ -357,10 +368,9 @@ class StudyPlan(Plan):
     def signature(self, number: int) -> str:
         """Return what is played in a cell, independent of level names: equal signatures are played alike."""
         data, cell = self._data(number)[0], self._cell(number)
-        prepared = [self._seated(cell, *place) for place in cell.preparations]
         who = [
             [[p.key, p.config.identity, p.config.attributes, p.observes] for p in players]
-            for players in (*cell.seatings, prepared)
+            for players in (*cell.seatings, [self._seated(cell, *place) for place in cell.preparations])
         ]
         spare = None if self.study.people is None else [c.identity for c in cell.types.values()]
         return canonical([data["game"], data["mechanism"], who, repr(data.get("people")), spare])
@@ -411,16 +421,16 @@ class StudyPlan(Plan):
         return traits
 
     def _assign(self, data: dict[str, Any], path: str, value: Any, factor: str) -> None:
-        root = path.split(".")[0]
-        if root not in self._base:
+        if path.split(".")[0] not in self._base:
             raise StudyError(
                 "cannot be varied", file=self.file, key=f"vary.{factor}", actual=path, allowed=sorted(self._base)
             )
         try:
             set_path(data, path, value)
         except StudyError as error:
-            problem = f"{error.key}: {error.problem}"
-            raise StudyError(problem, file=self.file, key=f"vary.{factor}", actual=path) from None
+            raise StudyError(
+                f"{error.key}: {error.problem}", file=self.file, key=f"vary.{factor}", actual=path
+            ) from None
 
     def _seatings(self, cell: Cell, seating: str, apart: Sequence[str] = ()) -> Iterator[tuple[Seated, ...]]:
         """Yield the seatings of a cell, one per match; types ``apart`` get no seat if seats have types."""
@@ -456,8 +466,12 @@ class StudyPlan(Plan):
         if not count:
             yield from self._seatings(cell, seating)
             return
-        scripts = {name for name, config in cell.types.items() if config.strategy is not None}
-        names = watching_types(list(cell.types), scripts, selection, self.file)
+        names = watching_types(
+            list(cell.types),
+            {name for name, config in cell.types.items() if config.strategy is not None},
+            selection,
+            self.file,
+        )
         for players in self._seatings(cell, seating, names if selection not in ("all", "models") else ()):
             for watching in product(names, repeat=count):
                 yield (*players, *(Seated(name, cell.types[name], observes=True) for name in watching))

@@ -61,8 +61,9 @@ def refuse_pooling(
     for name in pools:
         varied = dict.fromkeys(factor for factors, _ in designs.values() for factor in factors)
         if name not in varied:
-            what = f"is no factor of {join_words(designs)}"
-            raise StudyError(what, file=file, key=f"{key}.pools", actual=name, allowed=varied)
+            raise StudyError(
+                f"is no factor of {join_words(designs)}", file=file, key=f"{key}.pools", actual=name, allowed=varied
+            )
     for study, (factors, cells) in designs.items():
         silent = pooled_factors(cells, factors, where, [*visible, *pools])
         if silent:

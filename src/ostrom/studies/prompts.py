@@ -54,8 +54,9 @@ def prompts_of(plan: Plan) -> dict[str, str]:
         used = set(_files(library, config, unit.mechanism.name, decisions))
         if unit.mechanism.missing is not None:
             used.add("history/missed.txt")
-        paths = {library.path_of(file) for file in _with_included(library, used)}
-        files[config.prompts] = files.get(config.prompts, set()) | paths
+        files[config.prompts] = files.get(config.prompts, set()) | {
+            library.path_of(file) for file in _with_included(library, used)
+        }
     return hashes(plan.library, [in_set(name, file) for name, used in files.items() for file in used])
 
 
@@ -134,12 +135,12 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         view = decision.view
         yield from rules_files(view, framing.wording)
         yield story_file(framing, view.game)
-        paths = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*kinds, "act"))
-        yield from filter(None, paths)
+        yield from filter(
+            None, (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*kinds, "act"))
+        )
         rule = not view.game.has_table
         if rule:
-            past = past_file(library, view.game, framing.story)
-            yield from (past, "games/_round.txt", "games/_labels.txt")
+            yield from (past_file(library, view.game, framing.story), "games/_round.txt", "games/_labels.txt")
             if framing.story == NEUTRAL:
                 yield game_file(view.game)
         if framing.payoffs is not None and not rule:

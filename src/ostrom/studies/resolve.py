@@ -248,9 +248,11 @@ def resolve_run(
         data["seeds"] = seeds
     if options.bounds:
         data["budget"] = {**(data.get("budget") or {}), **options.bounds}
-    study = validate(StudyFile, data, file, "study")
-    prompts = None if options.prompts is None else str(options.prompts)
-    plan = StudyPlan(study, library_of_run(manifest, home.path, prompts), file)
+    plan = StudyPlan(
+        validate(StudyFile, data, file, "study"),
+        library_of_run(manifest, home.path, None if options.prompts is None else str(options.prompts)),
+        file,
+    )
     check_plan(plan)
     if (shard := Shard.of_manifest(manifest)) is not None:
         plan = plan.divided(shard)
@@ -333,8 +335,10 @@ RECORDED = {name: declaration for name, declaration in DECLARED.items() if decla
 def save_session(folder: Path, options: PlayOptions) -> None:
     """Store the options of a run; if that fails the run continues without them."""
     with suppress(OSError, RunError):
-        text = orjson.dumps({name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2)
-        write_atomically(folder / SESSION, text)
+        write_atomically(
+            folder / SESSION,
+            orjson.dumps({name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2),
+        )
 
 
 def _plain(value: Any) -> Any:

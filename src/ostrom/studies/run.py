@@ -318,8 +318,12 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
     old = check_same(folder, plan)
     if (old.get("shard") or {}).get("trees") != _trees(plan):
         raise RunError(f"{folder.path}: was played with other trees (put back those that it was begun with)")
-    home = _absolute(plan.library.folder) or old.get("prompts_folder")
-    new = {**old, "study": study, "prompts_folder": home, **forked}
+    new = {
+        **old,
+        "study": study,
+        "prompts_folder": _absolute(plan.library.folder) or old.get("prompts_folder"),
+        **forked,
+    }
     packages = parts_of_packages(study)
     for key, here in (("parts", packages), ("code", code_of_packages(packages))):
         for part, package in here.items():  # a run may be resumed with another version

@@ -86,8 +86,9 @@ def _prepared(rules: Mechanism, game: Game, seed: int, library: Library | None) 
     for seat in range(game.seats):
         preparation = rules.preparation(game, seat)
         if preparation is not None:
-            outcome = _check_play(preparation, game, 1000 + seed + seat, 1, library)
-            facts.append(json.loads(json.dumps(dict(outcome.facts))))
+            facts.append(
+                json.loads(json.dumps(dict(_check_play(preparation, game, 1000 + seed + seat, 1, library).facts)))
+            )
     if facts:
         assert len(facts) == game.seats, f"{rules.name}: only some seats have a preparation"
         return rules.with_preparations(facts)
@@ -138,8 +139,9 @@ def played_by(types: Sequence[str], streams: Streams) -> Reply:
 
     def reply(decision: Decision, step: int) -> Answer:
         player = decision.player
-        way = agents[player if decision.agent is None else decision.agent]
-        return way.decide(decision, lambda: streams.chance(step, player))
+        return agents[player if decision.agent is None else decision.agent].decide(
+            decision, lambda: streams.chance(step, player)
+        )
 
     return reply
 
@@ -206,8 +208,7 @@ def _check_prefixes(rules: Mechanism, game: Game, match: Playing, streams: Strea
 
 
 def _answer_of(match: Playing, decision: Decision, step: int) -> Answer:
-    place = [d.player for d in match.asked[step]].index(decision.player)
-    return match.answers[step][place]
+    return match.answers[step][[d.player for d in match.asked[step]].index(decision.player)]
 
 
 def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int, preparation: bool) -> None:
@@ -251,8 +252,9 @@ def _check_prompts(rules: Mechanism, match: Playing, library: Library) -> None:
 
 
 def _check_prompt(rules: Mechanism, renderer: PromptRenderer, decision: Decision, answer: Answer) -> None:
-    memory = memories.build("full").show(decision.view, lambda n, _: np.random.default_rng(n))
-    prompt = renderer.prompt(decision, memory, None, {})
+    prompt = renderer.prompt(
+        decision, memories.build("full").show(decision.view, lambda n, _: np.random.default_rng(n)), None, {}
+    )
     where = f"{rules.name}, {decision.kind}"
     assert prompt.text.strip() == prompt.text, f"{where}: the prompt has blank ends"
     assert "\n\n\n" not in prompt.text, f"{where}: the prompt has a gap of several lines"

@@ -212,8 +212,7 @@ def check_memory_depth(
     for profiles in samples:
         if len(profiles) < depth:
             continue
-        recent = list(profiles[len(profiles) - depth :])
-        other = [*_random_profiles(game, int(rng.integers(0, 6)), rng), *recent]
+        other = [*_random_profiles(game, int(rng.integers(0, 6)), rng), *profiles[len(profiles) - depth :]]
         one, two = (list(make().odds(view_of(game, p, seat))) for p in (profiles, other))
         assert one == two, (
             f"{strategy.name} declares memory_depth {depth}, but plays {one} after {list(profiles)} "
@@ -227,8 +226,10 @@ def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile
         if not _alike(game, seat):
             continue
         for profiles in samples:
-            swapped = [_swap(p, seat) for p in profiles]
-            one, two = (list(make().odds(view_of(game, p, s))) for p, s in ((profiles, 0), (swapped, seat)))
+            one, two = (
+                list(make().odds(view_of(game, p, s)))
+                for p, s in ((profiles, 0), ([_swap(p, seat) for p in profiles], seat))
+            )
             assert one == two, (
                 f"{make().name} in {game.name} after {list(profiles)}: {one} in seat 1, {two} in seat {seat + 1}"
             )

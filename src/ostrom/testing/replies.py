@@ -82,8 +82,12 @@ def answer(body: dict[str, Any]) -> str:
 def _negotiated(last: str, draw: int) -> str | None:
     """Return an empty offer, or a reply to one; None if neither is asked for."""
     if '"payments": a list' in last:
-        players = dict.fromkeys(re.findall(r'"(player_[0-9]+)"', last))
-        reply = {"message": "Noted.", "intend": [], "actions": {player: [] for player in players}, "payments": []}
+        reply = {
+            "message": "Noted.",
+            "intend": [],
+            "actions": {player: [] for player in dict.fromkeys(re.findall(r'"(player_[0-9]+)"', last))},
+            "payments": [],
+        }
         return orjson.dumps(reply).decode()
     if '"accept"' in last and '"intend"' in last:
         return orjson.dumps({"accept": draw % 2 == 0, "message": "Noted.", "intend": []}).decode()
@@ -142,8 +146,9 @@ def instance(schema: dict[str, Any], draw: int) -> Any:
     kind = schema.get("type")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object" or "properties" in schema:
-        items = schema.get("properties", {}).items()
-        return {name: instance(part, draw // (n + 1)) for n, (name, part) in enumerate(items)}
+        return {
+            name: instance(part, draw // (n + 1)) for n, (name, part) in enumerate(schema.get("properties", {}).items())
+        }
     if kind == "array":
         return [instance(schema.get("items", {}), draw + n) for n in range(schema.get("minItems", 1))]
     if kind in ("integer", "number"):
@@ -158,8 +163,11 @@ def _fitting(schema: dict[str, Any], body: dict[str, Any], draw: int) -> Any:
     """Return a value of a schema that also meets rules beyond it: percentages sum to 100, amounts have steps."""
     parts = schema.get("properties", {})
     name = ((body.get("response_format") or {}).get("json_schema") or {}).get("name")
-    shares = all(part.get("type") == "integer" and part.get("minimum") == 0 for part in parts.values())
-    most = {key: part.get("maximum", 100) for key, part in parts.items()} if shares else {}
+    most = (
+        {key: part.get("maximum", 100) for key, part in parts.items()}
+        if all(part.get("type") == "integer" and part.get("minimum") == 0 for part in parts.values())
+        else {}
+    )
     if name == "mixture" or (name is None and len(most) > 1 and max(most.values()) <= 100 <= sum(most.values())):
         return _mixture(list(parts), draw, most)
     if list(parts) == ["amount"]:
@@ -203,8 +211,9 @@ def _filled(blanks: str, dialogue: str, draw: int) -> str:
     '{"action":"GO","why":"Noted."}'
     """
     option = _one_of(_OFFERED.findall(dialogue), draw)
-    record = {key: option if str(blank).isupper() else "Noted." for key, blank in orjson.loads(blanks).items()}
-    return orjson.dumps(record).decode()
+    return orjson.dumps(
+        {key: option if str(blank).isupper() else "Noted." for key, blank in orjson.loads(blanks).items()}
+    ).decode()
 
 
 def _one_of(options: Sequence[str], draw: int) -> str:
@@ -366,9 +375,7 @@ class PromptCache:
 
 def text_of(content: Any) -> str:
     """The text of a message, whatever shape its content has."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content)
-    return str(content)
+    return "".join(str(part.get("text", "")) for part in content) if isinstance(content, list) else str(content)
 
 
 def with_cache(usage: dict[str, Any], cached: dict[str, int], anthropic: bool) -> dict[str, Any]:

@@ -160,12 +160,11 @@ class LoopbackServer:
     def _handle(self, received: Received, connection: ServedConnection) -> None:
         added = self.endpoint(received)
         if received.method != "POST" and added is None:
-            pages = {
+            page = {
                 "/health": {"status": "ok"},
                 "/stats": self.stats(),
                 "/v1/models": {"object": "list", "data": [{"id": "loopback"}]},
-            }
-            page = pages.get(received.path)
+            }.get(received.path)
             connection.send(response(200 if page else 404, orjson.dumps(page or {"error": "no such page"})))
             return
         order = self.count

@@ -84,8 +84,7 @@ def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
             from ostrom.people.pilot import Crowd, pilot
             from ostrom.studies.plan import plan_of
 
-            crowd = Crowd(6, AgentConfig(strategy="random"), miss=0.1)
-            pilot(plan_of(stated), crowd, name=name, runs=folder)
+            pilot(plan_of(stated), Crowd(6, AgentConfig(strategy="random"), miss=0.1), name=name, runs=folder)
         with open_run(Path(folder) / name) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
             yield [data]
 

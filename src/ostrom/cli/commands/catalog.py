@@ -64,8 +64,8 @@ FIRST_MEASURES = (
 def first_of(kind: str) -> list[str]:
     """Return the main parts of a kind; empty if all are listed."""
     if kind == "studies":
-        text = package_folder("ostrom.replications").joinpath("first.yaml").read_text(encoding="utf-8")
-        return list(read_yaml(text, "first.yaml"))
+        file = package_folder("ostrom.replications").joinpath("first.yaml")
+        return list(read_yaml(file.read_text(encoding="utf-8"), "first.yaml"))
     return list(FIRST_MEASURES) if kind == "measures" else []
 
 
@@ -128,8 +128,11 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         from ostrom.framing import Library
 
         library = Library()
-        kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
-        return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
+        return [
+            {"kind": k, "name": n}
+            for k in ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
+            for n in library.names(k)
+        ]
     if kind == "mappings":
         from ostrom.studies.extensions import FileKind, file_kinds
 
@@ -244,8 +247,9 @@ def _file(kind: str, name: str) -> Output:
         shared = "shared between cells, so the seed is the unit" if stated else "labels: cells are independent"
         why = "declared" if stated is not None else "chance is drawn by seed and cell"
         sharing = [f"# seeds are {shared} ({why})"]
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
-    return Output(data, [text.removesuffix("\n"), *sharing])
+    return Output(
+        data, [yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110).removesuffix("\n"), *sharing]
+    )
 
 
 def _is_study(name: str) -> bool:
@@ -328,8 +332,7 @@ def _listed(value: Any) -> Any:
         return ", ".join(f"{k} {_listed(v)}" for k, v in value.items() if v not in ([], None))
     if isinstance(value, list):
         texts = [str(_listed(v)) for v in value]
-        same = len(set(texts)) == 1 and len(texts) > 1
-        return f"{texts[0]} (each of {len(texts)})" if same else "; ".join(texts)
+        return f"{texts[0]} (each of {len(texts)})" if len(set(texts)) == 1 < len(texts) else "; ".join(texts)
     return value
 
 
@@ -342,8 +345,10 @@ def _game(name: str) -> Output:
     bounds = bounds_of(games, bare) if bare in games else {}
     facts = summary(game)
     if not game.has_table:
-        seats = zip(facts["roles"], facts["actions"], strict=True)
-        named = {f"seat {n} ({role})": _options(of) for n, (role, of) in enumerate(seats, 1)}
+        named = {
+            f"seat {n} ({role})": _options(of)
+            for n, (role, of) in enumerate(zip(facts["roles"], facts["actions"], strict=True), 1)
+        }
         alike = len(set(named.values())) == 1
         actions = (
             f"{named.popitem()[1]} (each of {game.seats})"
@@ -358,8 +363,9 @@ def _game(name: str) -> Output:
 def _options(actions: Any) -> str:
     """Describe the options of a seat."""
     if isinstance(actions, dict):
-        amounts = f"{actions['low']:g} to {actions['high']:g} in steps of {actions['step']:g}"
-        return ", ".join([amounts, *actions["also"]])
+        return ", ".join(
+            [f"{actions['low']:g} to {actions['high']:g} in steps of {actions['step']:g}", *actions["also"]]
+        )
     return ", ".join(actions)
 
 
@@ -524,8 +530,7 @@ def game_in_words(facts: dict[str, Any]) -> dict[str, str]:
         f"{d['action']} by {d['by']} (seat {d['seat']}{'' if d['strict'] else ', weakly'})"
         for d in facts.get("dominated") or ()
     )
-    best = facts.get("social_optimum") or {}
-    words["social optimum"] = _profiles(best.get("profiles"))
+    words["social optimum"] = _profiles((facts.get("social_optimum") or {}).get("profiles"))
     words["Pareto efficient"] = _profiles(facts.get("pareto"))
     if any(facts["cooperative"]):
         needed = facts.get("least_continuation")

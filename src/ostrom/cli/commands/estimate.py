@@ -86,8 +86,7 @@ def estimate(
         compared = [contrast.partition("=")[0].strip(), over]
         chosen = agents_in_question(agents, columns, compared)
         values = observations(data, part, picked, chosen)
-        mean = mean_over_agents or "agent" in _columns(balance)
-        split = split_by(values, columns, compared, agents, mean=mean)
+        split = split_by(values, columns, compared, agents, mean=mean_over_agents or "agent" in _columns(balance))
         estimates = _estimates(values, part, split, contrast, over, log, _columns(balance), level)
         require_any(estimates, part, data, compared=bool(contrast or over), where=picked)
         plain = contrast and not (by or balance or agents or mean_over_agents)
@@ -118,8 +117,10 @@ def estimate(
     }
     averaged = dict.fromkeys(averaged_words(one.averaged_over) for one in estimates)
     if csv:
-        words = [averaged_words(one.averaged_over) for one in estimates]
-        flat = [row | {"averaged_over": text} for row, text in zip(rows, words, strict=True)]
+        flat = [
+            row | {"averaged_over": text}
+            for row, text in zip(rows, [averaged_words(one.averaged_over) for one in estimates], strict=True)
+        ]
         return Output(document, [Csv(flat, safe)], source=estimates)
     lines = [*averaged, f"population: {whose}", part.definition, *stopped, far, looked]
     lines = [line for line in lines if line]

@@ -192,8 +192,7 @@ def _scenario(file: Path) -> dict[str, Any]:
     from ostrom.games.scenarios import load_scenario, prove
 
     scenario = load_scenario(file)
-    lines = prove(scenario).lines()
-    return {"file": str(file), "kind": "scenario", "name": scenario.name, "proof": "; ".join(lines)}
+    return {"file": str(file), "kind": "scenario", "name": scenario.name, "proof": "; ".join(prove(scenario).lines())}
 
 
 def _cast(file: Path) -> dict[str, Any]:

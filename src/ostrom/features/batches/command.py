@@ -46,8 +46,7 @@ def batches(
         count = records.forget()
         records = BatchRecords(run, runs)
         print_stderr(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
-    states = records.cancel() if cancel else records.ask() if ask else None
-    rows = records.rows(states)
+    rows = records.rows(records.cancel() if cancel else records.ask() if ask else None)
     left = len(records.under_way)
     end = f"; `ostrom resume {run}` collects them" if left else ""
     table = TextTable.from_mappings(f"{records.folder.path.name}: batches", rows) if rows else None
@@ -98,8 +97,9 @@ class BatchRecords:
                     states[batch.number] = "not named yet: `ostrom resume` looks for it"
                     continue
                 if batch.model not in endpoints:
-                    opened = open_model(batch.model, **self._settings.get(batch.model, {}))
-                    endpoints[batch.model] = batch_endpoint(opened)
+                    endpoints[batch.model] = batch_endpoint(
+                        open_model(batch.model, **self._settings.get(batch.model, {}))
+                    )
                 endpoint, name = endpoints[batch.model], batch.id
                 try:
                     states[batch.number] = await with_retries(partial(work, endpoint, name), RetryPolicy())

@@ -55,8 +55,7 @@ class BranchPlan(ForkPlan):
     @classmethod
     def read(cls, source: PlanSource) -> Self:
         """Read the plan of a branch from its manifest, which names the run and the match that it starts from."""
-        origin = validate(BranchOf, dict(source.manifest["parent"]), source.file, "parent")
-        return cls(read_base(source), origin)
+        return cls(read_base(source), validate(BranchOf, dict(source.manifest["parent"]), source.file, "parent"))
 
     def __init__(self, base: StudyPlan, origin: BranchOf, budget: Budget | None = None) -> None:
         super().__init__(base, origin, budget)
@@ -195,8 +194,9 @@ def _reach(plan: BranchPlan, prefix: Mapping[Any, Any], origin: BranchOf) -> Non
 
 
 def _digest(origin: BranchOf) -> str:
-    data = orjson.dumps([origin.changes, origin.seat], option=orjson.OPT_SORT_KEYS)
-    return hashlib.blake2b(data, digest_size=3).hexdigest()
+    return hashlib.blake2b(
+        orjson.dumps([origin.changes, origin.seat], option=orjson.OPT_SORT_KEYS), digest_size=3
+    ).hexdigest()
 
 
 def read_changes(texts: Sequence[str]) -> dict[str, Any]:
@@ -220,8 +220,12 @@ def _full(path: str) -> str:
         return ROUNDS
     bare = path.removeprefix("agent.")
     if bare.split(".")[0] not in AgentConfig.model_fields:
-        allowed = [f"agent.{name}" for name in AgentConfig.model_fields] + [ROUNDS]
-        raise StudyError("cannot be changed in a branch", key="--set", actual=path, allowed=allowed)
+        raise StudyError(
+            "cannot be changed in a branch",
+            key="--set",
+            actual=path,
+            allowed=[f"agent.{name}" for name in AgentConfig.model_fields] + [ROUNDS],
+        )
     return f"agent.{bare}"
 
 
@@ -254,17 +258,14 @@ def relabelled(
             if not touched:
                 continue
             kinds = {type(level.label) for level in factor.levels}
-            same = everywhere and touched == {path} and type(value) in kinds
-            result[factor.name] = value if same else None
+            result[factor.name] = value if everywhere and touched == {path} and type(value) in kinds else None
     return result
 
 
 def _bare(path: str) -> str:
     """Return the field of an agent that a path sets, without the part that says which agent."""
     first, _, rest = path.partition(".")
-    if first in ("types", "seats"):
-        return f"agent.{rest.partition('.')[2]}".removesuffix(".")
-    return path
+    return f"agent.{rest.partition('.')[2]}".removesuffix(".") if first in ("types", "seats") else path
 
 
 def _meet(one: str, other: str) -> bool:
@@ -310,8 +311,7 @@ def continuations(parent: Run, child: Run, origin: BranchOf) -> list[Continuatio
     for player, seated in enumerate(child.plan.unit(0).players):
         before = _mean(game, parent_rounds, player, 1, origin.round)
         then = _mean(game, parent_rounds, player, origin.round, None)
-        shares = [_mean(game, rounds, player, origin.round, None) for rounds in own]
-        valid = [s for s in shares if s is not None]
+        valid = [s for s in [_mean(game, rounds, player, origin.round, None) for rounds in own] if s is not None]
         now = sum(valid) / len(valid) if valid else None
         change = None if now is None or then is None else now - then
         rows.append(Continuation(player + 1, seated.name, before, then, now, change, len(valid)))

@@ -103,8 +103,10 @@ class Cause:
 
 def by_cause(rows: Iterable[Disagreement]) -> list[Cause]:
     """Group bad rows by cause, the most frequent cause first."""
-    groups = grouped(((row.kind, row.cause, row.done), row) for row in rows)
-    causes = [Cause(cause, kind, done, tuple(of)) for (kind, cause, done), of in groups.items()]
+    causes = [
+        Cause(cause, kind, done, tuple(of))
+        for (kind, cause, done), of in grouped(((row.kind, row.cause, row.done), row) for row in rows).items()
+    ]
     return sorted(causes, key=lambda cause: -len(cause.rows))
 
 
@@ -237,8 +239,7 @@ class Checker:
             column = str(move.columns.payoff)
             why = f"says {payoff:g}, but game {_called(game)} pays {due[seat]:g} for ({names})"
             keep = self.policy == "keep"
-            already = any(row.kind == "action" for row in one.bad)
-            if not already:
+            if not any(row.kind == "action" for row in one.bad):
                 self._bad(
                     match, one, move, column, "payoff", why, f"column {column} {why}", payoff, due[seat],
                     "" if keep else f"payoff {due[seat]:g} as the game pays", fixable=True,
@@ -249,8 +250,7 @@ class Checker:
                 paid[seat] = payoff
                 one.differs = True
                 notes[seat] = f"payoff as written; the game pays {due[seat]:g}"
-        stated_sums = [p if w is None else w for p, w in zip(paid, payoffs, strict=True)]
-        for seat, amount in enumerate(stated_sums):
+        for seat, amount in enumerate([p if w is None else w for p, w in zip(paid, payoffs, strict=True)]):
             running[seat] += amount
         if self.mapping.totals == "running" or last:
             self._totals(match, one, running)
@@ -293,8 +293,7 @@ class Checker:
         """Return the action profile; an action missing in the file must follow from the recorded payoffs."""
         if None not in actions:
             return tuple(a for a in actions if a is not None)
-        options = [range(len(game.actions[s])) if a is None else (a,) for s, a in enumerate(actions)]
-        profiles = list(product(*options))
+        profiles = list(product(*[range(len(game.actions[s])) if a is None else (a,) for s, a in enumerate(actions)]))
         fitting = [p for p in profiles if _payoff_gap(game, p, payoffs) <= CLOSE]
         if len(fitting) == 1:
             return fitting[0]

@@ -24,9 +24,7 @@ FRAMING = tuple(Framing.model_fields)
 
 def _option_columns(value: object) -> object:
     """Convert a list of columns to a mapping from each column to the number of its action, from 1."""
-    if isinstance(value, list):
-        return {str(column): place for place, column in enumerate(value, 1)}
-    return value
+    return {str(column): place for place, column in enumerate(value, 1)} if isinstance(value, list) else value
 
 
 def _text_keys(value: object) -> object:

@@ -45,8 +45,7 @@ class Recorded:
     @property
     def lines(self) -> str:
         """The lines or records of the match in its file, for messages."""
-        numbers = [move.line for moves in self.rounds for move in moves] or [self.first.number]
-        return span(self.unit, numbers)
+        return span(self.unit, [move.line for moves in self.rounds for move in moves] or [self.first.number])
 
 
 def span(unit: str, numbers: Sequence[int]) -> str:
@@ -63,9 +62,7 @@ def put_together(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -
     """Build a match from its rows; raises StudyError if they are invalid."""
     if mapping.rows == "match":
         return _from_texts(table, mapping, lines)
-    if mapping.players is None:
-        return _wide(table, mapping, lines)
-    return _long(table, mapping, mapping.players, lines)
+    return _wide(table, mapping, lines) if mapping.players is None else _long(table, mapping, mapping.players, lines)
 
 
 def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]]:
@@ -74,8 +71,11 @@ def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]
     if rule is None:
         yield from ([line] for line in table.lines)
         return
-    together = grouped((tuple(canonical(line[c]) for c in rule.by), line) for line in table.lines)
-    pieces = [piece for lines in together.values() for piece in _pieces(table, rule.new_when, lines, mapping)]
+    pieces = [
+        piece
+        for lines in grouped((tuple(canonical(line[c]) for c in rule.by), line) for line in table.lines).values()
+        for piece in _pieces(table, rule.new_when, lines, mapping)
+    ]
     yield from sorted(pieces, key=lambda piece: piece[0].number)
 
 
@@ -90,8 +90,7 @@ def _pieces(
     last: float | None = None
     for line in lines:
         number = read_number(table, line, column)
-        anew = last is not None and (number < last if mapping.players is not None else number <= last)
-        if anew:
+        if last is not None and (number < last if mapping.players is not None else number <= last):
             yield piece
             piece = []
         piece.append(line)
@@ -103,8 +102,9 @@ def _wide(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recor
     _check_rounds(table, mapping, lines)
     seats = [mapping.seats[s] for s in sorted(mapping.seats)]
     players = tuple(_constant_player(table, lines, seat) for seat in seats)
-    rounds = tuple(tuple(_move(line, seat) for seat in seats) for line in lines)
-    return Recorded(table.file, lines[0], players, rounds, table.unit)
+    return Recorded(
+        table.file, lines[0], players, tuple(tuple(_move(line, seat) for seat in seats) for line in lines), table.unit
+    )
 
 
 def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: list[SourceRow]) -> Recorded:
@@ -175,16 +175,16 @@ def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) ->
         )
         for t in range(lengths[0])
     )
-    players = tuple(_player(line, columns) for line, columns in placed)
-    return Recorded(table.file, placed[0][0], players, rounds, table.unit)
+    return Recorded(
+        table.file, placed[0][0], tuple(_player(line, columns) for line, columns in placed), rounds, table.unit
+    )
 
 
 def _check_rounds(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> None:
     if mapping.round is None:
         return
     for expected, line in enumerate(lines, mapping.first_round):
-        number = read_number(table, line, mapping.round)
-        if number != expected:
+        if read_number(table, line, mapping.round) != expected:
             raise StudyError(
                 f"round {expected} of the match that begins on {table.unit} {lines[0].number} should stand here",
                 file=table.file, key=f"{table.unit} {line.number}, column {mapping.round}",
@@ -225,8 +225,9 @@ def read_number(table: SourceTable, line: SourceRow, column: str) -> float:
     """Return the number in a cell; anything else is refused."""
     number = number_in(line[column])
     if number is None:
-        where = f"{table.unit} {line.number}, column {column}"
-        raise StudyError("must be a number", file=table.file, key=where, actual=line[column])
+        raise StudyError(
+            "must be a number", file=table.file, key=f"{table.unit} {line.number}, column {column}", actual=line[column]
+        )
     return number
 
 
@@ -296,8 +297,10 @@ class MappedGames:
         assert isinstance(self.rule, GameByColumn) and self.rule.table is not None
         path = Path(self.rule.table)
         beside = Path(self.mapping_file).parent / path
-        rows = read_games(beside if not path.is_absolute() and beside.exists() else path)
-        return {canonical(row["game_number"]): row for row in rows}
+        return {
+            canonical(row["game_number"]): row
+            for row in read_games(beside if not path.is_absolute() and beside.exists() else path)
+        }
 
     def _from_table(self, value: str) -> tuple[str, Spec, Game]:
         """Return a game from the table; one of the 144 ordinal games is named by its number there."""
@@ -312,8 +315,11 @@ class MappedGames:
         label = f"ordinal_2x2:{entry.number}"
         if spec["payoffs"] == [[list(map(float, cell)) for cell in row] for row in entry.matrix]:
             return self._built(value, label, label)
-        params = {"number": entry.number, "row": entry.row, "col": entry.col, "family": entry.family}
-        return self._built(value, {**spec, "params": params}, label)
+        return self._built(
+            value,
+            {**spec, "params": {"number": entry.number, "row": entry.row, "col": entry.col, "family": entry.family}},
+            label,
+        )
 
     def _listed(self, value: str) -> dict[str, Any]:
         """Return a 2x2 game with the payoffs of the table, ties and typing errors included."""

@@ -76,20 +76,21 @@ class AsRecorded(Repetition):
             answers = yield [act(View(game, seat, self.name, number, past, self.told)) for seat in range(game.seats)]
             profile = profile_of(game, answers)
             due = game.payoff(profile)
-            paid = due if self.payoffs is None else tuple(float(x) for x in self.payoffs[place])
-            rounds.append(Round(number, profile, paid))
-        scores = tuple(match_score([r.payoffs[s] for r in rounds]) for s in range(game.seats))
-        return Outcome(rounds, scores)
+            rounds.append(
+                Round(number, profile, due if self.payoffs is None else tuple(float(x) for x in self.payoffs[place]))
+            )
+        return Outcome(rounds, tuple(match_score([r.payoffs[s] for r in rounds]) for s in range(game.seats)))
 
 
 def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequence[float]) -> Mechanism:
     """Return a copy of the rules for a match with recorded payoffs only: its play asks no player and returns these."""
 
     def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
-        rounds = [
-            Round(n, (), tuple(map(float, paid)), what=("chose",) * len(paid)) for n, paid in enumerate(payoffs, 1)
-        ]
-        return Outcome(rounds, tuple(scores), PAID_ONLY)
+        return Outcome(
+            [Round(n, (), tuple(map(float, paid)), what=("chose",) * len(paid)) for n, paid in enumerate(payoffs, 1)],
+            tuple(scores),
+            PAID_ONLY,
+        )
         yield []  # makes this function a generator, as every play must be
 
     scored = copy(rules)
@@ -203,9 +204,7 @@ def _factors(units: Sequence[ImportedUnit], framings: Collection[str]) -> tuple[
 
 def _assigns(name: str, value: Any, framings: Collection[str]) -> dict[str, Any]:
     """Return what a level sets: a framing field, or another fact; unknown without a stated framing."""
-    if not framings:
-        return {}
-    return {f"agent.framing.{name}" if name in framings else name: value}
+    return {} if not framings else {f"agent.framing.{name}" if name in framings else name: value}
 
 
 def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:

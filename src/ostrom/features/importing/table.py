@@ -193,8 +193,9 @@ def _documents(text: str, file: str) -> tuple[Any, str]:
     except StudyError as error:
         if "Extra data" not in str(error) or not _is_document(text.strip().partition("\n")[0].strip()):
             raise
-    lines = enumerate(text.split("\n"), 1)
-    return [(n, read_json(line, file, line=n, finite=False)) for n, line in lines if line.strip()], "line"
+    return [
+        (n, read_json(line, file, line=n, finite=False)) for n, line in enumerate(text.split("\n"), 1) if line.strip()
+    ], "line"
 
 
 def _is_document(line: str) -> bool:
@@ -239,8 +240,7 @@ def _inside(here: Any, steps: list[str], file: str, above: Mapping[str, Any]) ->
     if not isinstance(here, dict):
         raise StudyError("must be objects", file=file, key="records", actual=here)
     if not steps:
-        clash = {f"above.{name}" if name in here else name: value for name, value in above.items()}
-        yield {**clash, **here}
+        yield {**{f"above.{name}" if name in here else name: value for name, value in above.items()}, **here}
         return
     step, *rest = steps
     if step not in here:

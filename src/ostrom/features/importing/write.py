@@ -101,8 +101,7 @@ class MatchReader:
         """Return a match's factors; a factor that changes within the match becomes a column of decisions."""
         values: dict[str, Any] = {}
         for name, (column, levels) in self.rule.levels.items():
-            written = {canonical(move.row[column]) for moves in match.rounds for move in moves}
-            if len(written) > 1:
+            if len({canonical(move.row[column]) for moves in match.rounds for move in moves}) > 1:
                 self._demoted[name] = self._demoted.get(name, 0) + 1
             value = canonical(match.first[column])
             values[name] = levels.get(value, value)
@@ -158,8 +157,9 @@ class MatchReader:
             self.bad.append(row)
             if done in ("skip", "skip-match"):
                 checked = replace(match.checked, illegal=f"{source.file}: {source.lines}: {why}")
-                unit = replace(match.unit, rounds=max(1, length), numbers=None)
-                self.ready[place] = replace(match, unit=unit, checked=checked)
+                self.ready[place] = replace(
+                    match, unit=replace(match.unit, rounds=max(1, length), numbers=None), checked=checked
+                )
 
     def as_numbers(self, ready: list[Ready]) -> list[Ready]:
         """Convert the levels of a factor to numbers if all of them are numbers."""
@@ -428,12 +428,11 @@ def write_run(
     try:
         for stale in folder.path.glob("journal.db*"):
             stale.unlink()
-        digest = write_units(folder.path, units)
         manifest = new_manifest(
             ImportedPlan.kind,
             study.model_dump(mode="json", exclude={"stop", "models"}),
             {},
-            imported={**imported, "digest": digest},
+            imported={**imported, "digest": write_units(folder.path, units)},
         )
         journal(folder.open_journal(manifest, create=True))
         # The manifest is written last: a folder without one is no run, so a failed import leaves no run.

@@ -46,8 +46,7 @@ def join_shards(
     target = Folder(Path(runs) / check_name(name))
     manifests = _in_order([find_run(refuse_link(Path(shard)), runs) for shard in shards])
     combined = _joined_manifest(manifests)
-    trees = {manifest["shard"]["trees"] for _, manifest in manifests}
-    if len(trees) > 1:
+    if len({manifest["shard"]["trees"] for _, manifest in manifests}) > 1:
         raise RunError(f"{manifests[0][0].path}: was played with other trees than another of the shards")
     with ExitStack() as stack:
         allow_files(len(manifests))
@@ -59,8 +58,7 @@ def join_shards(
         journal = JoinedJournal(target.path / MANIFEST, journals)
         plan = read_plan(PlanSource(manifests[0][0].path, combined, journal))
         journal.assign(plan.group)
-        states = journal.states()
-        if (most := max((*states, *journal.begun()), default=0)) >= len(plan) > 0:
+        if (most := max((*journal.states(), *journal.begun()), default=0)) >= len(plan) > 0:
             raise RunError(f"{journal.file(most)}: holds match {most}, the study has only {len(plan)}")
         joined = []
         for number, ((folder, _), part) in enumerate(zip(manifests, journals, strict=True), 1):

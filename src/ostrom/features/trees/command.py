@@ -70,8 +70,11 @@ def tree(
         entry["complete"] = entry["known"] == plan.nodes
         line = f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spending_text(result.tally)}"
         show(*map(Remark, [line, *trouble(result)]))
-    code = next(filter(None, map(exit_code, results)), int(not all(entry["complete"] for entry in rows)))
-    return Output({"study": resolved.plan.name, "trees": rows}, (), code=code)
+    return Output(
+        {"study": resolved.plan.name, "trees": rows},
+        (),
+        code=next(filter(None, map(exit_code, results)), int(not all(entry["complete"] for entry in rows))),
+    )
 
 
 def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -> dict[str, Any]:

@@ -144,8 +144,12 @@ class TreePlan(DerivedPlan):
             for level in range(walk.rounds):
                 view = View(seat.game, walk.seat, walk.name, level + 1, History(list(rounds)), walk.told)
                 decision = with_answer_form(Decision(0, "act", view, form), config)
-                text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).full_text
-                tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
+                tokens_in += (
+                    walk.width**level
+                    * calls
+                    * len(renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).full_text)
+                    / CHARACTERS_PER_TOKEN
+                )
                 rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
             n_calls = calls * walk.nodes
             total.add(str(config.model), n_calls, PerCall(tokens_in / n_calls, *reply_of(config, decision.form)))
