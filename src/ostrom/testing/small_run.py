@@ -1,4 +1,4 @@
-"""Small runs for checks, and the tables of a run as bytes."""
+"""Small runs for checks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ostrom.data.rundata import RunData, run_data
-from ostrom.data.tables import export_rows
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -92,10 +91,3 @@ def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
 def people_run() -> AbstractContextManager[list[RunData]]:
     """Play a small run of simulated people."""
     return _played(PEOPLE)
-
-
-def tables(folder: Path, out: Path) -> dict[str, bytes]:
-    """Return the derived tables of a run as bytes, without calls, which hold times."""
-    with open_run(folder) as run:
-        written = export_rows(run.rows, "parquet", out)
-    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}
