@@ -3,6 +3,8 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
@@ -77,12 +79,9 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
 
 def _model_params(model: str | None) -> Iterable[str] | None:
     """Return a model's parameters; without a model, those of any client; None if unknown."""
-    if model is None:
-        return RULES
-    try:
-        return params_of(model)
-    except UsageError:  # an unknown provider is reported when models are checked
-        return RULES
+    with suppress(UsageError):  # an unknown provider is reported when models are checked
+        return RULES if model is None else params_of(model)
+    return RULES
 
 
 def check_attributes(agents: Iterable[AgentConfig], factors: Iterable[Factor], file: str | None) -> None:
@@ -215,11 +214,8 @@ def long_tables(units: Iterable[Unit]) -> str:
         tables = any(framing.payoffs not in ("formula", "words", None) for framing in framings)
         outcomes = math.prod(map(len, unit.game.actions)) if isinstance(unit.game, TensorGame) else 0
         if tables and outcomes >= MOST_OUTCOMES:
-            way = (
-                "formula` says the same in a line"
-                if all(formula_of(unit.game, seat) is not None for seat in range(unit.game.seats))
-                else "null` leaves them out"
-            )
+            short = None not in [formula_of(unit.game, seat) for seat in range(unit.game.seats)]
+            way = "formula` says the same in a line" if short else "null` leaves them out"
             tokens = int(float(f"{outcomes * unit.game.seats * TOKENS:.2g}"))
             return (
                 f"{unit.game.name}: every prompt lists the payoffs of {outcomes:,} outcomes, about {tokens:,} tokens "
@@ -257,14 +253,14 @@ def check_policy_action(policy: str, game: Game, file: str | None) -> None:
     """Refuse 'default:ACTION' if no seat of the game has that action."""
     kind, _, action = policy.partition(":")
     if kind == "default" and not any(action in names for names in game.actions):
-        allowed: dict[str, None] = {}
-        for names in game.actions:  # amounts are not listed: there may be a billion of them
-            allowed |= dict.fromkeys(
-                [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
-            )
+        # Amounts are not listed: there may be a billion of them.
+        options = [
+            [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
+            for names in game.actions
+        ]
         raise StudyError(
             f"game {game.name} has no such action", file=file, key="invalid.policy", actual=policy,
-            allowed=[f"default:{name}" for name in allowed],
+            allowed=[f"default:{name}" for name in dict.fromkeys(chain(*options))],
         )  # fmt: skip
 
 
@@ -303,27 +299,24 @@ def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) 
     Of moves that are fixed beforehand those of all rounds are asked for. What fits after the first move may depend on
     what others do: there, only a name in place of an amount, or what is no option, is refused.
     """
-    rounds: list[Round] = []
+    rounds, moved = list[Round](), False
     playing = Rounds(game, mechanism.name, Streams(0, 0))
-    moved = False
     for number in range(1, min(max(strategy.fixed_rounds, 1), mechanism.most_rounds(game), MOST_TRIED) + 1):
         moves = playing.play(number, History(rounds), None)
         try:
             due = next(moves)
             while True:
-                done = []
-                for decision in due:
-                    form = decision.form
-                    value = form.low if isinstance(form, Number) else getattr(form, "options", ("",))[0]
+                values = [
+                    d.form.low if isinstance(d.form, Number) else getattr(d.form, "options", ("",))[0] for d in due
+                ]
+                for place, decision in enumerate(due):
                     if decision.player == seat:
-                        value = _tried(strategy, decision, value, strict=not moved)
+                        values[place] = _tried(strategy, decision, values[place], strict=not moved)
                         moved = True
-                    done.append(Answer(value))
-                due = moves.send(done)
+                due = moves.send(list(map(Answer, values)))
         except StopIteration as stop:
-            played: Round = stop.value
-        rounds.append(played)
-        if played.void or playing.over is not None:
+            rounds.append(stop.value)
+        if rounds[-1].void or playing.over is not None:
             return
 
 
@@ -348,15 +341,13 @@ def _is_number(value: object) -> bool:
 
 def check_divisible(where: str, stops: bool, people: bool, together: int) -> None:
     """Refuse to split a study that must stay whole; ``together`` is how many units depend on each other."""
-    if stops:
-        raise UsageError(
-            f"{where}: a study with a stopping rule looks at all of its matches before it plays more, "
-            "and a shard has only its own (play it undivided, or without stop)"
-        )
-    if people:
-        raise UsageError(f"{where}: people come to one server (ostrom serve), not to shards")
-    if together:
-        raise UsageError(
-            f"{where}: its {together} units all share one preparation or descend from one generation, and stay "
-            "together; with more seeds or cells they can be divided"
-        )
+    reasons = {
+        "a study with a stopping rule looks at all of its matches before it plays more, and a shard has only its own "
+        "(play it undivided, or without stop)": stops,
+        "people come to one server (ostrom serve), not to shards": people,
+        f"its {together} units all share one preparation or descend from one generation, and stay together; with more "
+        "seeds or cells they can be divided": together,
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise UsageError(f"{where}: {reason}")
