@@ -49,6 +49,11 @@ class Factor:
         """Return the names of the columns that depend on its levels."""
         return tuple(dict.fromkeys(name for level in self.levels for name in level.traits))
 
+    @property
+    def paths(self) -> set[str]:
+        """Return the paths of the fields that its levels set."""
+        return {path for level in self.levels for path in level.assigns}
+
 
 def read_factors(vary: Mapping[str, Any], file: str | None = None) -> tuple[Factor, ...]:
     """The factors of a study. Three ways to write one:
@@ -277,6 +282,11 @@ def set_path(data: dict[str, Any], path: str, value: Any) -> None:
 def _key(step: str) -> str | int:
     """Return a part of a path as a key: seats and places are numbers."""
     return int(step) if step.isascii() and step.isdigit() and len(step) < 19 else step
+
+
+def overlap(one: str, two: str) -> bool:
+    """Return whether two paths are equal, or one contains the other."""
+    return f"{one}.".startswith(f"{two}.") or f"{two}.".startswith(f"{one}.")
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ distribution adds a kind with an entry point of the group ``ostrom.plans`` that 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -154,14 +154,12 @@ class StudyPlan(Plan):
     def resolved(self) -> dict[str, Any]:
         """Return the resolved study as plain data."""
         data: dict[str, Any] = self.study.model_dump(mode="json")
-        for name in ("people", "stop", "models", "answers"):  # a study without them keeps the form of earlier versions
-            if not data[name]:
-                del data[name]
-        if data["seeds_shared"] is None:
-            del data["seeds_shared"]
         if self.study.answers:
             data["answers"] = [one.model_dump(mode="json", exclude_defaults=True) for one in self.study.answers]
-        return data
+        unused = {name for name in ("people", "stop", "models", "answers") if not data[name]}
+        unused |= {"seeds_shared"} if data["seeds_shared"] is None else set()
+        # A study without these keys keeps the form of earlier versions.
+        return {name: value for name, value in data.items() if name not in unused}
 
     def settings(self, model: str) -> Mapping[str, Any]:
         """The client settings of a model."""
@@ -172,14 +170,8 @@ class StudyPlan(Plan):
     def _count(self) -> list[int]:
         """Return the first unit of each cell within a replicate; sizes are cached, as they depend on few fields."""
         sizes: dict[tuple[int, ...], tuple[int, int, bool]] = {}
-        relevant = [
-            any(
-                path.split(".")[0] in ("game", "mechanism", "types", "seating", "observers")
-                for level in f.levels
-                for path in level.assigns
-            )
-            for f in self.factors
-        ]
+        counted = {"game", "mechanism", "types", "seating", "observers"}
+        relevant = [not counted.isdisjoint(path.split(".")[0] for path in factor.paths) for factor in self.factors]
         starts, total, self.preparations, self.generations = [], 0, 0, 1
         prepared: dict[int, int] = {}
         for number, levels in enumerate(self.grid):
@@ -335,15 +327,13 @@ class StudyPlan(Plan):
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Yield units that together ask every question, with the configurations asked (see prompts)."""
-        met: set[tuple[int, int]] = set()
+        met: set[tuple[int, int, bool]] = set()
         for number, cell in self._sample():
             for place in range(cell.size):
-                if place < len(cell.preparations):
-                    configs = [self._seated(cell, *cell.preparations[place]).config]
-                    pairs = {(id(config), -1 - id(cell.mechanism)) for config in configs}
-                else:
-                    configs = [seated.config for seated in cell.seating(place)[0]]
-                    pairs = {(id(config), id(cell.mechanism)) for config in configs}
+                prepares = place < len(cell.preparations)
+                seating = [self._seated(cell, *cell.preparations[place])] if prepares else cell.seating(place)[0]
+                configs = [seated.config for seated in seating]
+                pairs = {(id(config), id(cell.mechanism), prepares) for config in configs}
                 if not pairs <= met:
                     met |= pairs
                     yield self._unit(0, number, place), configs
@@ -400,9 +390,8 @@ class StudyPlan(Plan):
             mechanism.fit(game)
         except GameError as error:
             raise StudyError(str(error), file=self.file, key="mechanism") from None
-        preparations: tuple[tuple[str, int], ...] = ()
-        if mechanism.preparation(game, 0) is not None:
-            preparations = tuple((name, seat) for name in types for seat in range(game.seats))
+        prepared = [] if mechanism.preparation(game, 0) is None else types
+        preparations = tuple((name, seat) for name in prepared for seat in range(game.seats))
         self.keep_shapes("rules", mechanisms.shapes(data["mechanism"], game, list(types)))
         cell = Cell(labels, game, mechanism, types, seats, (), preparations, traits)
         seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
@@ -415,10 +404,8 @@ class StudyPlan(Plan):
         return replace(cell, seatings=seatings)
 
     def _traits(self, number: int) -> dict[str, Any]:
-        traits: dict[str, Any] = {}
-        for factor, level in zip(self.factors, self.grid.levels(number), strict=True):
-            traits.update(factor.levels[level].traits)
-        return traits
+        levels = zip(self.factors, self.grid.levels(number), strict=True)
+        return {name: value for factor, level in levels for name, value in factor.levels[level].traits.items()}
 
     def _assign(self, data: dict[str, Any], path: str, value: Any, factor: str) -> None:
         if path.split(".")[0] not in self._base:
@@ -437,27 +424,24 @@ class StudyPlan(Plan):
         seats, names = cell.game.seats, list(cell.types)
         if seating == "seats" or cell.mechanism.society:
             names = [name for name in names if name not in apart]
-        if cell.mechanism.society:
-            tables = [society_of(cell.mechanism, cell.game, names, self.file)]
-        elif seating == "self":
-            tables = [(name,) * seats for name in names]
-        elif seating == "ordered":
-            tables = list(product(names, repeat=seats))
-        elif seating == "versus":
-            scripts = [name for name, config in cell.types.items() if config.strategy is not None]
-            tables = [(n, *[s] * (seats - 1)) for n in names if n not in scripts for s in scripts]
-            if not tables:
-                raise StudyError(NO_VERSUS, file=self.file, key="types", actual=names)
-        elif seating == "unordered":
-            tables = list(combinations_with_replacement(names, seats))
-        else:
-            if len(names) != seats:
-                raise StudyError(
-                    f"seating 'seats' needs one type per seat: game {cell.game.name} has {seats} seats",
-                    file=self.file, key="types", actual=names,
-                )  # fmt: skip
-            tables = [tuple(names)]
-        for table in tables:
+        scripts = [name for name, config in cell.types.items() if config.strategy is not None]
+        society = cell.mechanism.society
+        if not society and seating == "versus" and not (scripts and set(names) - set(scripts)):
+            raise StudyError(NO_VERSUS, file=self.file, key="types", actual=names)
+        if not society and seating == "seats" and len(names) != seats:
+            raise StudyError(
+                f"seating 'seats' needs one type per seat: game {cell.game.name} has {seats} seats",
+                file=self.file, key="types", actual=names,
+            )  # fmt: skip
+        tables: dict[str, Callable[[], Iterable[tuple[str, ...]]]] = {
+            "society": lambda: [society_of(cell.mechanism, cell.game, names, self.file)],
+            "self": lambda: [(name,) * seats for name in names],
+            "ordered": lambda: product(names, repeat=seats),
+            "versus": lambda: [(n, *[s] * (seats - 1)) for n in names if n not in scripts for s in scripts],
+            "unordered": lambda: combinations_with_replacement(names, seats),
+            "seats": lambda: [tuple(names)],
+        }
+        for table in tables["society" if society else seating]():
             yield tuple(self._seated(cell, name, i % seats) for i, name in enumerate(table))
 
     def _observed(self, cell: Cell, seating: str, selection: str | list[str]) -> Iterator[tuple[Seated, ...]]:
@@ -478,8 +462,7 @@ class StudyPlan(Plan):
 
     def _seated(self, cell: Cell, name: str, seat: int) -> Seated:
         config = cell.types[name]
-        over = cell.seats.get(seat + 1)
-        if over:
+        if over := cell.seats.get(seat + 1):
             with error_at(f"seats.{seat + 1}", over):
                 config = self._player(on_top(config.model_dump(exclude_unset=True), over), cell.game)
         own = cell.names.get((name, seat))
@@ -560,15 +543,12 @@ class StudyPlan(Plan):
         if config.kind == "strategy" or pair in self._warned:
             return
         self._warned.add(pair)
-        lacking = renderer_of(config, self.library).unsupported(game)
-        if lacking:
+        if lacking := renderer_of(config, self.library).unsupported(game):
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 
     def _sample(self) -> Iterator[tuple[int, Cell]]:
-        if self.cells <= CHECK_ALL:
-            yield from ((number, self._cell(number)) for number in range(self.cells))
-            return
-        yield from ((number, self._cell(number)) for number in self.grid.covering_cells())
+        numbers = range(self.cells) if self.cells <= CHECK_ALL else self.grid.covering_cells()
+        return ((number, self._cell(number)) for number in numbers)
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
         """All model clients of the study; one with two sets of settings is refused."""

@@ -23,8 +23,9 @@ from ostrom.mechanisms.protocol import Round
 from ostrom.mechanisms.settlement import settled_rounds
 from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
-from ostrom.studies.factors import Factor, Level, set_path
+from ostrom.studies.factors import Factor, Level, overlap, set_path
 from ostrom.studies.fork import ForkPlan, ForkPoint, Origin, copy_answers, point_of
+from ostrom.studies.load import split_change
 from ostrom.studies.plan import StudyPlan, read_base
 from ostrom.studies.run import Run, Watch, play_plan
 
@@ -205,14 +206,7 @@ def read_changes(texts: Sequence[str]) -> dict[str, Any]:
     >>> read_changes(["memory=window:2", "rounds=20"])
     {'agent.memory': 'window:2', 'mechanism.rounds': 20}
     """
-    changes: dict[str, Any] = {}
-    for text in texts:
-        path, equals, value = text.partition("=")
-        path = path.strip()
-        if not equals or not path:
-            raise StudyError("write it as key=value", key="--set", actual=text)
-        changes[_full(path)] = read_yaml(value, "--set")
-    return changes
+    return {_full(path): read_yaml(value, "--set") for path, value in map(split_change, texts)}
 
 
 def _full(path: str) -> str:
@@ -254,11 +248,9 @@ def relabelled(
     result = dict(labels)
     for factor in factors:
         for path, value in changes.items():
-            touched = {own for level in factor.levels for own in level.assigns if _meet(_bare(own), path)}
-            if not touched:
-                continue
             kinds = {type(level.label) for level in factor.levels}
-            result[factor.name] = value if everywhere and touched == {path} and type(value) in kinds else None
+            if touched := {own for own in factor.paths if overlap(_bare(own), path)}:
+                result[factor.name] = value if everywhere and touched == {path} and type(value) in kinds else None
     return result
 
 
@@ -266,10 +258,6 @@ def _bare(path: str) -> str:
     """Return the field of an agent that a path sets, without the part that says which agent."""
     first, _, rest = path.partition(".")
     return f"agent.{rest.partition('.')[2]}".removesuffix(".") if first in ("types", "seats") else path
-
-
-def _meet(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 
 def described(changes: Mapping[str, Any], seat: int | None) -> str:
