@@ -122,17 +122,14 @@ class Forecast:
     def at_most(self) -> dict[str, float | None]:
         """Return the bound by counter with all retries; None without a bound."""
         retries, out = self.retries_per_decision, self.tokens_out
+        again = self.tokens_in + (out or 0) + CORRECTION * self.calls  # all prompts of one retry of every question
         return {
             "decisions": self.decisions,
             "calls": (retries + 1) * self.calls,
-            "tokens_in": None if out is None else self.tokens_in + retries * self._retry_tokens(out),
+            "tokens_in": None if out is None else self.tokens_in + retries * again,
             "tokens_out": None if out is None else (retries + 1) * out,
             "usd": self.usd_with_retries,
         }
-
-    def _retry_tokens(self, out: int) -> int:
-        """Return the tokens of all prompts for one retry of every question."""
-        return self.tokens_in + out + CORRECTION * self.calls
 
     def as_dict(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""
@@ -257,33 +254,23 @@ def assumptions(
     replies: str = "",
 ) -> tuple[str, ...]:
     """Return the assumptions of likely figures, one line each."""
-    lines = []
-    if measured is None:
-        lines.append(
-            "every reply can be read and is as long as its style usually makes it"
-            + (f" ({replies}, a message {MESSAGE})" if replies else "")
-            + f", and a prompt has {CHARACTERS:g} characters a token"
-        )
-    if chance:
-        lines.append("matches end when chance ends them on average; at most: in their last round")
-    if tools:
-        lines.append(
-            f"a player with tools calls one of them before each answer, in {TOOL_CALL} tokens; at most: as many as its "
-            "limit"
-        )
-    if varies:
-        lines.append(
-            f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random"
-        )
-    return tuple(lines)
+    usual = f" ({replies}, a message {MESSAGE})" if replies else ""
+    lines = {
+        f"every reply can be read and is as long as its style usually makes it{usual}, and a prompt has "
+        f"{CHARACTERS:g} characters a token": measured is None,
+        "matches end when chance ends them on average; at most: in their last round": chance,
+        f"a player with tools calls one of them before each answer, in {TOOL_CALL} tokens; at most: as many as its "
+        "limit": tools,
+        f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random": varies,
+    }
+    return tuple(line for line, holds in lines.items() if holds)
 
 
 def playing(unit: Unit) -> Sequence[Seated]:
     """Return the players of a unit; if strategies spread, every player may become a model."""
     models = [seated for seated in unit.players if seated.config.model is not None]
-    if not unit.mechanism.spreads or not models:
-        return unit.players
-    return [seated if seated.config.model is not None else models[0] for seated in unit.players]
+    spreads = unit.mechanism.spreads and models
+    return [models[0] if spreads and seated.config.model is None else seated for seated in unit.players]
 
 
 class CostSum:
@@ -452,12 +439,8 @@ def verdicts(bound: Forecast, budget: Budget, *, batch: bool = False) -> list[Bu
             None if None in tokens else sum(filter(None, tokens)),
         ),
     }  # fmt: skip
-    budgets = []
-    for of, (likely, most) in needs.items():
-        allowed = getattr(budget, of)
-        if allowed is not None:
-            budgets.append(BudgetForecast(of, allowed, likely, most, _verdict(allowed, likely, most)))
-    return budgets
+    limits = {of: getattr(budget, of) for of in needs if getattr(budget, of) is not None}
+    return [BudgetForecast(of, limit, *needs[of], _verdict(limit, *needs[of])) for of, limit in limits.items()]
 
 
 def _verdict(

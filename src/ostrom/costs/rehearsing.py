@@ -1,6 +1,7 @@
 """The agent of a rehearsal: writes the prompts that a language agent would send, and answers by chance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,8 +16,9 @@ from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
 from ostrom.answers.forms import answer_tokens
 from ostrom.answers.random_answers import filler, random_answer
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, is_free, part_name, reply_of, text_name
-from ostrom.engine.plan import Plan
+from ostrom.engine.plan import Plan, Unit
 from ostrom.framing.prompt import Prompt
+from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import MemoryView
 from ostrom.models.base import Abilities, Message, Reply, Request
@@ -33,6 +35,10 @@ TOOL_SPEC = 40
 """Characters that a wire puts around what a request tells of a tool."""
 
 
+MOST_STEPS = 2000
+"""The most steps of rules that cannot be shortened."""
+
+
 class Extreme:
     """In place of a generator: always the first of what can be drawn, or always the last."""
 
@@ -45,6 +51,16 @@ class Extreme:
 
     def permutation(self, count: int) -> range:
         return range(count)
+
+
+def alike_steps(rules: Mechanism, unit: Unit, extreme: Extreme) -> Iterator[list[Decision]]:
+    """Yield the decisions of each step when all players always give the first answer, or always the last."""
+    play = rules.play(unit.game, unit.streams)
+    with suppress(StopIteration):
+        due = next(play)
+        for _ in range(MOST_STEPS):
+            yield due
+            due = play.send([random_answer(one.form, extreme, 40) for one in due])  # type: ignore[arg-type]
 
 
 class _NoModel:
@@ -99,8 +115,7 @@ class RehearsingAgent(LanguageAgent):
     def chat(self, decision: Decision, context: Any) -> Chat | None:
         """As ever."""
         chat = super().chat(decision, context)
-        if chat is not None:
-            self._last_prompt = chat.prompt
+        self._last_prompt = self._last_prompt if chat is None else chat.prompt
         return chat
 
     async def _once(

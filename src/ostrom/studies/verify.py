@@ -109,13 +109,10 @@ def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, proce
 
 def _sum(name: str, shards: Sequence[Checked]) -> Checked:
     """Return the sums over all shards."""
-    totals = {
-        number: sum(getattr(shard, number) for shard in shards)
-        for number in ("entries", "replayed", "compared", "followed", "made")
-    }
+    numbers = ("entries", "replayed", "compared", "followed", "made")
     return Checked(
         name,
-        **totals,
+        **{number: sum(getattr(shard, number) for shard in shards) for number in numbers},
         unfollowed=next((shard.unfollowed for shard in shards if shard.unfollowed), None),
         processes=max(shard.processes for shard in shards),
     )
@@ -181,11 +178,10 @@ def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Itera
 
         for number, worker in enumerate(workers):
             pool.submit(read, worker, units[number::count])
-        done, running = 0, count
-        while running:
-            line = lines.get()
-            if line is None:
-                running -= 1
+        done = ended = 0
+        while ended < count:
+            if (line := lines.get()) is None:
+                ended += 1
                 continue
             if "problem" in line:
                 raise RunError(line["problem"])
