@@ -135,22 +135,17 @@ def study(
 
 
 def _changes(changes: Mapping[str, Any] | Sequence[str] | None) -> list[str]:
-    if changes is None:
-        return []
     if isinstance(changes, str):
         raise UsageError(f"set: must be a mapping or a list of KEY=VALUE (found {changes!r})")
-    return [_written(key, value) for key, value in changes.items()] if isinstance(changes, Mapping) else list(changes)
+    stated = changes or []
+    return [_written(key, value) for key, value in stated.items()] if isinstance(stated, Mapping) else list(stated)
 
 
 def _factors(vary: Mapping[str, Any]) -> list[str]:
-    written = []
-    for key, levels in vary.items():
-        if "." in key:
-            name = key.rpartition(".")[2]
-            written.append(_written(f"vary.{name}", {"set": key, "to": list(levels)}))
-        else:
-            written.append(_written(f"vary.{key}", levels))
-    return written
+    return [
+        _written(f"vary.{key.rpartition('.')[2]}", {"set": key, "to": list(levels)} if "." in key else levels)
+        for key, levels in vary.items()
+    ]
 
 
 def _written(key: str, value: Any) -> str:
@@ -433,22 +428,15 @@ class Run:
             self.path, as_paper=as_paper, as_=as_, reference=reference, safe=safe, intervals=intervals,
             checklist=checklist, chart=charts or None, out=out,
         )  # fmt: skip
-        if checklist:
-            return Path(document["checklist"])
-        if out is not None:
-            return Path(out)
-        if document["failures"]:
+        if not checklist and out is None and document["failures"]:
             raise UsageError("; ".join(document["failures"]))
-        return Path(document["report"])
+        return Path(document["checklist"] if checklist else out or document["report"])
 
     def transcript(self, match: int = 0, *, round: int | None = None, player: int | None = None) -> TableRows:
         """Return a match: every prompt, reply, and parsed answer."""
         from ostrom.api import commands
 
-        decisions: list[dict[str, Any]] = commands.transcript(self.path, match=match, round=round, player=player)[
-            "decisions"
-        ]
-        return TableRows(decisions)
+        return TableRows(commands.transcript(self.path, match=match, round=round, player=player)["decisions"])
 
     def compare(
         self,
@@ -494,9 +482,6 @@ class Run:
 
         ``strategy="defector"`` is short for ``set=["strategy=defector"]``.
         """
-        from ostrom.api.threads import in_a_thread, inside_a_loop
-        from ostrom.engine.progress import stop_in
-
         changes = [*(set or ()), *([] if strategy is None else [f"strategy={strategy}"])]
 
         def play() -> Run:

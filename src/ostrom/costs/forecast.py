@@ -9,7 +9,7 @@ from dataclasses import asdict, astuple, dataclass
 from html import escape
 from math import ceil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import styles
@@ -131,6 +131,13 @@ class Forecast:
             "usd": self.usd_with_retries,
         }
 
+    def with_waves(self, waves: Waves | None) -> Self:
+        """Set the waves of batches; without batches there is no batch price either."""
+        self.waves = waves
+        if waves is None:
+            self.batch_usd = self.likely_batch_usd = self.batch_usd_with_retries = None
+        return self
+
     def as_dict(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""
         return {**asdict(self), "likely": self.likely, "at_most": self.at_most}
@@ -215,11 +222,12 @@ def forecast(
     waves = None if chains is None else chains.waves((measured and measured.hours) or HOURS)
     if waves is not None and estimate.calls:
         estimate.chain_seconds = waves.count * cost.seconds / estimate.calls
-    if waves is not None and all(may_batch(model) for model in plan.models):
-        estimate.waves = waves
-    else:
-        estimate.batch_usd = estimate.likely_batch_usd = estimate.batch_usd_with_retries = None
-    return estimate
+    return estimate.with_waves(waves if may_batch_all(plan.models) else None)
+
+
+def may_batch_all(models: Iterable[str]) -> bool:
+    """Return whether every model has a batch endpoint."""
+    return all(map(may_batch, models))
 
 
 def _usual_replies(plan: StudyPlan) -> str:

@@ -155,8 +155,7 @@ class TreePlan(DerivedPlan):
             total.add(str(config.model), n_calls, PerCall(tokens_in / n_calls, *reply_of(config, decision.form)))
         bound = total.finished()
         bound.likely_decisions, bound.assumes = bound.decisions, assumptions()
-        bound.batch_usd = bound.likely_batch_usd = bound.batch_usd_with_retries = None
-        return bound
+        return bound.with_waves(None)
 
     def known(self) -> int:
         """Return the number of stored answers; a folder with trees of another study is refused."""
