@@ -271,9 +271,9 @@ def _ended(result: Result, folder: Path, parent: RegistrationStatus | None) -> O
         finished = result.complete and run.plan.shard is None and not seeds_missing(run.manifest)
         blind = bool(bound) and not finished
         cells = [] if blind else summarise(run.rows)
-    label = f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}"
-    if blind:
-        label = "results are not shown: the run is bound to a registration and not complete"
+    label = "results are not shown: the run is bound to a registration and not complete" if blind else (
+        f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}"
+    )  # fmt: skip
     document = {
         "run": str(folder),
         "complete": result.complete,
