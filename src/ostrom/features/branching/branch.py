@@ -2,7 +2,9 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -166,11 +168,10 @@ def branch(
 
 def _step(run: Run, point: ForkPoint, match: int, at: int, changes: Mapping[str, Any]) -> int:
     """Return the step at which round ``at`` begins; the round after the last counts if more rounds are to follow."""
+    more = at == point.rounds + 1 and ROUNDS in changes
     step = point.step_of(at) if at >= 1 else None
-    if step is not None:
-        return step
-    if at == point.rounds + 1 and ROUNDS in changes:
-        return len(point.steps)
+    if step is not None or more:
+        return len(point.steps) if step is None else step
     raise UsageError(
         f"--at {at}: match {match} of {run.name} has rounds 1 to {point.rounds} "
         f"(to play on after the last, also set {ROUNDS})"
@@ -180,16 +181,12 @@ def _step(run: Run, point: ForkPoint, match: int, at: int, changes: Mapping[str,
 def _reach(plan: BranchPlan, prefix: Mapping[Any, Any], origin: BranchOf) -> None:
     """Refuse a branch whose changed rules do not reach the branching point with the parent's answers."""
     unit = plan.unit(0)
-    play = unit.mechanism.play(unit.game, unit.streams)
-    step = 0
-    try:
+    play, reached = unit.mechanism.play(unit.game, unit.streams), False
+    with suppress(StopIteration):
         due = next(play)
-        while step < origin.step:
+        for step in range(origin.step):
             due = play.send([prefix[step, d.player, ""][0] for d in due])
-            step += 1
         reached = any(d.view.round >= origin.round for d in due)
-    except StopIteration:
-        reached = False
     if not reached:
         raise UsageError(f"--at {origin.round}: with these changes the match ends before round {origin.round}")
 
@@ -266,10 +263,8 @@ def described(changes: Mapping[str, Any], seat: int | None) -> str:
     >>> described({"agent.memory": "window:2"}, 1)
     'memory=window:2 at seat 1'
     """
-    if not changes:
-        return "no change"
     text = ", ".join(f"{path.removeprefix('agent.')}={value}" for path, value in changes.items())
-    return text if seat is None else f"{text} at seat {seat}"
+    return "no change" if not changes else text if seat is None else f"{text} at seat {seat}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +294,8 @@ def continuations(parent: Run, child: Run, origin: BranchOf) -> list[Continuatio
     for player, seated in enumerate(child.plan.unit(0).players):
         before = _mean(game, parent_rounds, player, 1, origin.round)
         then = _mean(game, parent_rounds, player, origin.round, None)
-        valid = [s for s in [_mean(game, rounds, player, origin.round, None) for rounds in own] if s is not None]
+        shares = (_mean(game, rounds, player, origin.round, None) for rounds in own)
+        valid = [share for share in shares if share is not None]
         now = sum(valid) / len(valid) if valid else None
         change = None if now is None or then is None else now - then
         rows.append(Continuation(player + 1, seated.name, before, then, now, change, len(valid)))
@@ -319,10 +315,8 @@ def measure_of(game: Game) -> str:
 
 def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
     """Return a player's mean of ``measure_of`` from round ``first`` until before ``end``; None if no round counts."""
-    paid, values = measure_of(game) != "cooperation", list[float | bool | None]()
-    for one in settled_rounds(game, rounds):
-        if one.player == player and first <= one.number and (end is None or one.number < end):
-            acted = None if one.action is None else game.cooperates(one.seat, one.action)
-            values.append(one.payoff if paid else acted)
-    numbers = [float(value) for value in values if value is not None]
-    return sum(numbers) / len(numbers) if numbers else None
+    own = [one for one in settled_rounds(game, rounds) if one.player == player and first <= one.number < (end or inf)]
+    paid = measure_of(game) != "cooperation"
+    acted = (None if one.action is None else game.cooperates(one.seat, one.action) for one in own)
+    values = [float(value) for value in ([one.payoff for one in own] if paid else acted) if value is not None]
+    return sum(values) / len(values) if values else None

@@ -40,12 +40,10 @@ def tree(
         raise StudyError(
             "no type has a tree: set 'tree: auto' on a type with a model", file=resolved.plan.file, key="types"
         )
-    rows: list[dict[str, Any]] = []
-    results: list[Result] = []
+    rows, results = list[dict[str, Any]](), list[Result]()
     for name in names:
         plan = TreePlan(resolved.plan, name, runs=runs)
-        folder, answer_count = plan.folder, plan.known()
-        bound = plan.forecast(options.rates)
+        folder, answer_count, bound = plan.folder, plan.known(), plan.forecast(options.rates)
         entry = _entry(plan, folder.path, answer_count, bound.as_dict())
         rows.append(entry)
         if answer_count == plan.nodes:
