@@ -51,11 +51,9 @@ def answer(body: dict[str, Any]) -> str:
     """
     prompt = prompt_of(body)
     draw = zlib.crc32(orjson.dumps(body.get("seed", 0)) + prompt.encode())
-    options = _constrained(body)
-    if options:
+    if options := _constrained(body):
         return options[draw % len(options)]
-    schema = schema_of(body)
-    if schema is not None:
+    if (schema := schema_of(body)) is not None:
         return orjson.dumps(_fitting(schema, body, draw)).decode()
     if blanks := _BLANKS.search(prompt):
         return _filled(blanks[0], "\n".join(text_of(m.get("content")) for m in body["messages"]), draw)
@@ -97,10 +95,9 @@ def prompt_of(body: dict[str, Any]) -> str:
     """The last user message, whatever shape its content has."""
     if "prompt" in body:
         return str(body["prompt"])
-    for message in reversed(body.get("messages") or []):
-        if message.get("role") == "user" and not _is_result(message):
-            return text_of(message.get("content"))
-    return ""
+    messages = reversed(body.get("messages") or [])
+    asked = (text_of(of.get("content")) for of in messages if of.get("role") == "user" and not _is_result(of))
+    return next(asked, "")
 
 
 def _is_result(message: dict[str, Any]) -> bool:
@@ -125,11 +122,9 @@ def _wanted_call(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
 
 def schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
     """The JSON schema that a request demands of the reply, in the format of either API; None without one."""
-    for place in (body.get("response_format"), (body.get("output_config") or {}).get("format")):
-        if isinstance(place, dict) and place.get("type") == "json_schema":
-            schema: dict[str, Any] = (place.get("json_schema") or place)["schema"]
-            return schema
-    return None
+    places = (body.get("response_format"), (body.get("output_config") or {}).get("format"))
+    stated = [of for of in places if isinstance(of, dict) and of.get("type") == "json_schema"]
+    return (stated[0].get("json_schema") or stated[0])["schema"] if stated else None
 
 
 def instance(schema: dict[str, Any], draw: int) -> Any:
@@ -138,10 +133,8 @@ def instance(schema: dict[str, Any], draw: int) -> Any:
     >>> instance({"type": "object", "properties": {"x": {"type": "integer", "minimum": 3}}}, 0)
     {'x': 3}
     """
-    if "const" in schema:
-        return schema["const"]
-    if "enum" in schema:
-        return schema["enum"][draw % len(schema["enum"])]
+    if options := [schema["const"]] if "const" in schema else schema.get("enum"):
+        return options[draw % len(options)]
     kind = schema.get("type")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object" or "properties" in schema:
@@ -197,10 +190,8 @@ def _object(question: str, prompt: str, draw: int) -> str:
         keys = list(dict.fromkeys(_QUOTED.findall(question[: bounds.start()])))
         caps = {key: re.search(re.escape(key) + r"\D{1,20}?([0-9]+)", bounds[1]) for key in keys}
         return orjson.dumps(_mixture(keys, draw, {key: int(cap[1]) for key, cap in caps.items() if cap})).decode()
-    record: dict[str, Any] = {}
-    for n, (key, values) in enumerate(_keys(question, _LISTED.findall(prompt)).items()):
-        record[key] = values[draw // (n + 1) % len(values)]
-    return orjson.dumps(record).decode()
+    keys_of = enumerate(_keys(question, _LISTED.findall(prompt)).items(), 1)
+    return orjson.dumps({key: values[draw // n % len(values)] for n, (key, values) in keys_of}).decode()
 
 
 def _filled(blanks: str, dialogue: str, draw: int) -> str:

@@ -143,8 +143,7 @@ class LoopbackServer:
     def _lost(self, connection: ServedConnection) -> None:
         self._open.discard(connection)
         if connection in self._waiting:
-            timer = self._waiting.pop(connection)
-            if timer is not None:
+            if (timer := self._waiting.pop(connection)) is not None:
                 timer.cancel()
             self._fly(-1)
 
@@ -158,16 +157,13 @@ class LoopbackServer:
             }.get(received.path)
             connection.send(response(200 if page else 404, orjson.dumps(page or {"error": "no such page"})))
             return
-        order = self.count
         self.count += 1
         self._fly(1)
         self._waiting[connection] = None
         if self.record:
             self.requests.append(received)
-        about = received.body
-        if added is not None:
-            about = f"{received.method} {received.path}\n".encode() + about
-        fault, delay = self._fate(about, order)
+        about = b"" if added is None else f"{received.method} {received.path}\n".encode()
+        fault, delay = self._fate(about + received.body, self.count - 1)
         assert self._loop is not None
         due = self._loop.time() + delay
         data = self._good(received, fault) if fault not in FAILURES else FAILURES[fault](self, received)
