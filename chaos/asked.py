@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from tests.run_tables import tables
 
 from chaos.faults import UNREADABLE, WAYS
 from chaos.finding import Finding, verdict
@@ -27,7 +28,6 @@ from chaos.player import StallingServer, processes, start
 from ostrom.engine.journal import Journal
 from ostrom.testing.faults import Faults
 from ostrom.testing.http1 import Received, ServedConnection
-from ostrom.testing.small_run import tables
 
 KILLS, SHORT_KILLS = 60, 4
 SHARE = 0.3

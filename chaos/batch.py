@@ -8,11 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.run_tables import tables
+
 from chaos.finding import Finding, verdict
 from chaos.outside.faults import Plan
 from chaos.outside.server import Service
 from chaos.player import answered, processes, start
-from ostrom.testing.small_run import tables
 
 KILLS, SHORT_KILLS = 30, 3
 SHARE = 0.2

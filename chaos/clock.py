@@ -7,12 +7,13 @@ import time
 from email.utils import formatdate
 from pathlib import Path
 
+from tests.run_tables import tables
+
 from chaos.finding import Finding, verdict
 from chaos.kills import small
 from chaos.player import answered, processes, start
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.small_run import tables
 
 PATIENCE = 240
 """Seconds after which a run counts as hanging; undisturbed it takes a few."""

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from tests.run_tables import tables
+
 from chaos.finding import Finding, verdict
 from chaos.player import StallingServer, answered, processes, start
 from ostrom.studies.files import builtin_names, presets_of
 from ostrom.studies.load import load_study
 from ostrom.testing.replies import answer, prompt_of
-from ostrom.testing.small_run import tables
 
 KILLS = 100
 LATENCY = 0.004

@@ -8,13 +8,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests.run_tables import tables
+
 from chaos.finding import Finding, verdict
 from chaos.kills import LATENCY, kill_once, moody
 from chaos.player import StallingServer, answered, processes, start
 from ostrom.features.joining import join_shards
 from ostrom.ground.errors import OstromError
 from ostrom.testing.faults import Faults
-from ostrom.testing.small_run import tables
 
 SHARDS, KILLS = 8, 40
 RATES = {"server_error": 0.1, "reset": 0.1, "malformed": 0.05, "wrong_schema": 0.05, "cut_body": 0.05}

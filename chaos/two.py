@@ -10,11 +10,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.run_tables import tables
+
 from chaos.finding import Finding, verdict
 from chaos.kills import small
 from chaos.player import processes, start
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.small_run import tables
 
 
 def run(short: bool, _seed: int) -> list[Finding]:

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 import pytest
 from tests.agents.test_tools import called, study
+from tests.run_tables import tables
 from tests.view.viewed import viewed
 
 import ostrom
@@ -30,7 +31,6 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import plan_of
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
-from ostrom.testing.small_run import tables
 
 SERVER = Path(__file__).with_name("tool_server.py")
 Script = Callable[[Request], Reply | str]

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 from tests.replications.killing import calm_and_killed
+from tests.run_tables import tables
 
 from ostrom.agents.tools import LONGEST_RESULT, Scene, ToolFailed, calculated, tools, used
 from ostrom.analysis.estimate import estimate
@@ -26,7 +27,6 @@ from ostrom.studies.load import load_study
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.small_run import tables
 
 PD = build_game("prisoners_dilemma")
 LABELS = {"cooperate": "A0", "defect": "A1"}

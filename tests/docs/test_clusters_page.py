@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.run_tables import tables
 
 from ostrom.features.joining import join_shards
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
-from ostrom.testing.small_run import tables
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDY = "{name: study, game: prisoners_dilemma, types: {a: tit_for_tat, b: random}, seating: ordered, seeds: 3}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.batch_server import BatchFaults, BatchServer
+from tests.run_tables import tables
 
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.play_options import PlayOptions
@@ -19,7 +20,6 @@ from ostrom.models.batches import BatchLimits
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.faults import Faults
-from ostrom.testing.small_run import tables
 
 QUICK = RetryPolicy(tries=12, first=0.001, longest=0.02)
 POLLING = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)

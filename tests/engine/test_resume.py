@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.run_tables import tables
 
 from ostrom.studies.run import Run, open_run
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.small_run import tables
 
 PLAY = """
 import sys

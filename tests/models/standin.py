@@ -30,9 +30,11 @@ from typing import Any
 if __name__ == "__main__" and (package := find_spec("ostrom.testing")) is not None:
     # The package's checks load all of Ostrom, which takes a second; its server needs none of it.
     sys.modules["ostrom.testing"] = module_from_spec(package)
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.models.caching_server import CachingServer
 
 from ostrom.testing.replies import answer
-from ostrom.testing.server import LoopbackServer
 
 
 def behaviour(file: Path, arguments: list[str]) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def main() -> None:
         listening = await server.listen()
         await listening.serve_forever()
 
-    server = LoopbackServer(respond, record=False, cache=True, port=int(arguments.port))
+    server = CachingServer(respond, record=False, port=int(arguments.port))
     asyncio.run(serve())
 
 

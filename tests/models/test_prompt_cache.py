@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from tests.models.caching_server import CachingServer
 
 from ostrom.models.base import Message, Request, Usage
 from ostrom.models.dialects import Dialect
@@ -96,7 +97,7 @@ def study(model: str, **agent: Any) -> dict[str, Any]:
 
 
 def test_a_dialogue_reads_its_beginning_from_the_cache_and_a_run_says_how_much(tmp_path: Path) -> None:
-    with LoopbackServer(cache=True) as server:
+    with CachingServer() as server:
         result = play(load_study(study(server.model)), runs=tmp_path)
     assert result.tally.tokens_cached > 0.7 * result.tally.tokens_in
     with open_run("cached", tmp_path) as run:
@@ -106,7 +107,7 @@ def test_a_dialogue_reads_its_beginning_from_the_cache_and_a_run_says_how_much(t
 
 
 def test_on_the_anthropic_wire_marks_make_the_cache_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with LoopbackServer(cache=True) as server:
+    with CachingServer() as server:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
         settings = {"base_url": server.origin}
         for how in ("dialogue", "prompt"):

@@ -71,8 +71,7 @@ def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
     )
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs).arguments
-        return _outside_the_loop(partial(_result, name, parts, bound))
+        return _outside_the_loop(partial(_result, name, parts, signature.bind(*args, **kwargs).arguments))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = parts[-1].help
@@ -149,6 +148,4 @@ def _outside_the_loop(run: Callable[[], Any]) -> Any:
     from ostrom.api.threads import in_a_thread, inside_a_loop
     from ostrom.engine.progress import stop_in
 
-    if not inside_a_loop():
-        return run()
-    return in_a_thread(partial(contextvars.copy_context().run, run), stop_in)
+    return run() if not inside_a_loop() else in_a_thread(partial(contextvars.copy_context().run, run), stop_in)

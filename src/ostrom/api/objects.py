@@ -44,14 +44,10 @@ def game(
     seats = tensor.shape[-1]
     own_names = [list(names) for names in named or ()] if actions is None else _by_seat(actions, seats)
     names = own_names or [[f"a{i}" for i in range(count)] for count in tensor.shape[:-1]]
-    good: list[int | None] = [None] * seats
-    if cooperative is not None:
-        for seat, seat_actions in enumerate(names):
-            if cooperative not in seat_actions:
-                raise UsageError(
-                    f"cooperative {cooperative!r}: seat {seat + 1} has the actions {', '.join(seat_actions)}"
-                )
-            good[seat] = seat_actions.index(cooperative)
+    for seat, seat_actions in enumerate(names, 1) if cooperative is not None else ():
+        if cooperative not in seat_actions:
+            raise UsageError(f"cooperative {cooperative!r}: seat {seat} has the actions {', '.join(seat_actions)}")
+    good = [None if cooperative is None else seat_actions.index(cooperative) for seat_actions in names]
     try:
         return TensorGame(name, tuple(map(tuple, names)), tensor, cooperative=tuple(good), title=title)
     except GameError as error:
@@ -59,23 +55,19 @@ def game(
 
 
 def _by_seat(actions: Sequence[Any], seats: int) -> list[list[str]]:
-    if all(isinstance(name, str) for name in actions):
-        return [list(actions)] * seats
-    return [list(names) for names in actions]
+    alike = all(isinstance(name, str) for name in actions)
+    return [list(actions)] * seats if alike else [list(names) for names in actions]
 
 
 def _tensor(payoffs: Any) -> tuple[np.ndarray[Any, Any], Sequence[Sequence[str]] | None]:
-    matrices = getattr(payoffs, "payoff_matrices", None)  # a Nashpy game
-    if matrices is not None:
-        return np.stack([np.asarray(m, dtype=float) for m in matrices], axis=-1), None
-    writes = getattr(payoffs, "to_nfg", None)  # a pygambit game
-    if callable(writes):
+    if callable(writes := getattr(payoffs, "to_nfg", None)):  # a pygambit game
         from ostrom.games.nfg import parse_nfg
 
         read = parse_nfg(str(writes()))
         return np.asarray(read.payoffs), read.actions
-    if isinstance(payoffs, tuple) and len(payoffs) == 2:
-        return np.stack([np.asarray(m, dtype=float) for m in payoffs], axis=-1), None
+    matrices = getattr(payoffs, "payoff_matrices", payoffs if isinstance(payoffs, tuple) else ())  # of a Nashpy game
+    if len(matrices) == 2:
+        return np.stack([np.asarray(m, dtype=float) for m in matrices], axis=-1), None
     try:
         array = np.asarray(payoffs, dtype=float)
     except (TypeError, ValueError):
@@ -115,9 +107,7 @@ def names_for_objects(value: Any, key: str = "", name: str = "") -> Any:
         return axelrod
     if (key == "model" and callable(value)) or _is_async(value) or _takes_messages(value):
         return model_name(value, name) if key == "model" else {"model": model_name(value, name)}
-    if callable(value):
-        return _strategy(value, name)
-    return value
+    return _strategy(value, name) if callable(value) else value
 
 
 def model_name(model: Any, name: str = "") -> str:
@@ -157,14 +147,11 @@ def _rule_game(value: Game) -> dict[str, Any]:
     """Return a game by a rule for studies: by its builder if that rebuilds it, else in this process only."""
     from ostrom.games import games
 
-    if value.name in games:
-        built = games.build({"name": value.name, **value.params})
-        if _code(built.play) == _code(value.play):
-            return {"name": value.name, **value.params}
+    stated = {"name": value.name, **value.params}
+    if value.name in games and _code(games.build(stated).play) == _code(value.play):
+        return stated
     fingerprint = repr((sorted(value.params.items()), value.actions, value.stages))
-    registered = _name(value.play, value.name, fingerprint)
-    _register(games, registered, lambda: value)
-    return {"name": registered}
+    return {"name": _register(games, _name(value.play, value.name, fingerprint), value)}
 
 
 def _code(play: Callable[..., Any]) -> Any:
@@ -191,17 +178,13 @@ def _axelrod(value: Any) -> str | None:
 def _strategy(value: Any, name: str) -> str:
     from ostrom.agents.strategies import strategies
 
-    registered = _name(value, name)
-    _register(strategies, registered, function_strategy.from_code(registered, value))
-    return registered
+    return _register(strategies, _name(value, name), value, function_strategy.from_code)
 
 
 def _memory(value: Any) -> dict[str, Any]:
     from ostrom.memory import memories
 
-    registered = _name(value, "")
-    _register(memories, registered, function_memory.from_code(registered, value))
-    return {"name": registered}
+    return {"name": _register(memories, _name(value, ""), value, function_memory.from_code)}
 
 
 def _mechanism(value: Any) -> str:
@@ -209,17 +192,20 @@ def _mechanism(value: Any) -> str:
 
     if isinstance(value, type):
         raise UsageError(f"{value.__name__}: give a mechanism as an object, {value.__name__}(...)")
-    registered = _name(value, getattr(value, "name", ""))
-    _register(mechanisms, registered, lambda: value)
-    return registered
+    return _register(mechanisms, _name(value, getattr(value, "name", "")), value)
 
 
-def _register(registry: Registry[Any], name: str, factory: Callable[..., Any]) -> None:
+def _register(
+    registry: Registry[Any], name: str, value: Any, from_code: Callable[[str, Any], Callable[..., Any]] | None = None
+) -> str:
+    """Register an object in this process under a name, which is returned."""
+    factory = (lambda: value) if from_code is None else from_code(name, value)
     registry.remove(name)
     try:
         registry.add(name, factory)
     except StudyError as error:
         raise UsageError(str(error)) from None
+    return name
 
 
 def _name(value: Any, name: str, also: str = "") -> str:

@@ -71,8 +71,9 @@ class Study:
 
     def forecast(self, like: str | Path | None = None, runs: str | Path = "runs") -> Forecast:
         """Return the cost of play: matches, calls, tokens, money; ``like`` is a run with similar replies."""
-        measured = None if like is None else measure(like, runs)
-        return forecast(self.plan, self.options.rates, measured, self.options.max_connections)
+        return forecast(
+            self.plan, self.options.rates, None if like is None else measure(like, runs), self.options.max_connections
+        )
 
     def __repr__(self) -> str:
         varied = ", ".join(f"{name} ({len(levels)})" for name, levels in self.factors.items()) or "nothing"
@@ -134,24 +135,17 @@ def study(
 
 
 def _changes(changes: Mapping[str, Any] | Sequence[str] | None) -> list[str]:
-    if changes is None:
-        return []
     if isinstance(changes, str):
         raise UsageError(f"set: must be a mapping or a list of KEY=VALUE (found {changes!r})")
-    if isinstance(changes, Mapping):
-        return [_written(key, value) for key, value in changes.items()]
-    return list(changes)
+    stated = changes or []
+    return [_written(key, value) for key, value in stated.items()] if isinstance(stated, Mapping) else list(stated)
 
 
 def _factors(vary: Mapping[str, Any]) -> list[str]:
-    written = []
-    for key, levels in vary.items():
-        if "." in key:
-            name = key.rpartition(".")[2]
-            written.append(_written(f"vary.{name}", {"set": key, "to": list(levels)}))
-        else:
-            written.append(_written(f"vary.{key}", levels))
-    return written
+    return [
+        _written(f"vary.{key.rpartition('.')[2]}", {"set": key, "to": list(levels)} if "." in key else levels)
+        for key, levels in vary.items()
+    ]
 
 
 def _written(key: str, value: Any) -> str:
@@ -173,8 +167,9 @@ def _with_play_options(function: F) -> F:
     """Show the options of play in the signature of a function that takes them by name."""
     own = list(inspect.signature(function).parameters.values())
     usual, keyword = PlayOptions(), inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter(name, keyword, default=getattr(usual, name)) for name in DECLARED]
-    signature = inspect.Signature([*own[:-1], *parameters, own[-1]])
+    signature = inspect.Signature(
+        [*own[:-1], *[inspect.Parameter(name, keyword, default=getattr(usual, name)) for name in DECLARED], own[-1]]
+    )
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
@@ -220,8 +215,9 @@ async def play_async(
 ) -> Run:
     """Play a study as ``play``, on the running event loop."""
     playing = _prepared(study, name, runs, options)
-    watch = watch_with(signals=False) if progress else None
-    return playing.finished_run(await play_plan_async(**playing.arguments, watch=watch), report)
+    return playing.finished_run(
+        await play_plan_async(**playing.arguments, watch=watch_with(signals=False) if progress else None), report
+    )
 
 
 def _prepared(
@@ -362,8 +358,7 @@ class Run:
             # A measure object may have the name of a registered one and differ from it.
             plain = not (by or agents or mean_over_agents)
             if isinstance(measure, str) and plain and isinstance(where, str | Mapping | None):
-                picked = select(data, measure, where or {})
-                question = AskedContrast(measure, f"{factor}={levels}", picked, level)
+                question = AskedContrast(measure, f"{factor}={levels}", select(data, measure, where or {}), level)
             return frame_of(estimates, measure, data, standing([data], question), compared=True)
 
     def trend(
@@ -433,22 +428,15 @@ class Run:
             self.path, as_paper=as_paper, as_=as_, reference=reference, safe=safe, intervals=intervals,
             checklist=checklist, chart=charts or None, out=out,
         )  # fmt: skip
-        if checklist:
-            return Path(document["checklist"])
-        if out is not None:
-            return Path(out)
-        if document["failures"]:
+        if not checklist and out is None and document["failures"]:
             raise UsageError("; ".join(document["failures"]))
-        return Path(document["report"])
+        return Path(document["checklist"] if checklist else out or document["report"])
 
     def transcript(self, match: int = 0, *, round: int | None = None, player: int | None = None) -> TableRows:
         """Return a match: every prompt, reply, and parsed answer."""
         from ostrom.api import commands
 
-        decisions: list[dict[str, Any]] = commands.transcript(self.path, match=match, round=round, player=player)[
-            "decisions"
-        ]
-        return TableRows(decisions)
+        return TableRows(commands.transcript(self.path, match=match, round=round, player=player)["decisions"])
 
     def compare(
         self,
@@ -494,9 +482,6 @@ class Run:
 
         ``strategy="defector"`` is short for ``set=["strategy=defector"]``.
         """
-        from ostrom.api.threads import in_a_thread, inside_a_loop
-        from ostrom.engine.progress import stop_in
-
         changes = [*(set or ()), *([] if strategy is None else [f"strategy={strategy}"])]
 
         def play() -> Run:

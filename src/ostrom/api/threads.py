@@ -4,6 +4,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -21,30 +22,24 @@ def inside_a_loop() -> bool:
 
 def in_a_thread(work: Callable[[], T], stop: Callable[[int], None]) -> T:
     """Do the work in a thread while the caller waits; an interrupt first calls ``stop`` with the thread's id."""
-    ended: list[T] = []
-    failed: list[BaseException] = []
-    over = threading.Event()
+    ended = Future[T]()
 
     def run() -> None:
         try:
-            ended.append(work())
+            ended.set_result(work())
         except BaseException as error:
-            failed.append(error)
-        finally:
-            over.set()
+            ended.set_exception(error)
 
     thread = threading.Thread(target=run, name="ostrom")
     with _interruptible():
         thread.start()
         try:
-            over.wait()  # not thread.join(), which takes an interrupted wait for the end of the thread
+            wait([ended])  # not thread.join(), which takes an interrupted wait for the end of the thread
         except KeyboardInterrupt:
             stop(thread.ident or 0)
-            over.wait()
+            wait([ended])
             raise
-    if failed:
-        raise failed[0]
-    return ended[0]
+    return ended.result()
 
 
 @contextmanager

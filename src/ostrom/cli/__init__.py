@@ -37,11 +37,10 @@ def main() -> None:
             sys.exit(130)
         if isinstance(error, SystemExit) or os.environ.get("OSTROM_DEBUG"):
             raise
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            _complain("too many open files: raise the limit (ulimit -n 1024) or use --max-connections")
-            sys.exit(1)
-        if isinstance(error, OSError) and error.filename is not None:  # missing, too long, or not readable
-            _complain(f"{str(error.filename)[:300]}: {error.strerror}")
+        many = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+        if isinstance(error, OSError) and (many or error.filename is not None):  # missing, too long, or not readable
+            limit = "too many open files: raise the limit (ulimit -n 1024) or use --max-connections"
+            _complain(limit if many else f"{str(error.filename)[:300]}: {error.strerror}")
             sys.exit(1)
         text = " ".join(str(error).split())
         _complain(f"internal error: {type(error).__name__}: {text} (OSTROM_DEBUG=1 shows where)")
@@ -54,9 +53,7 @@ def log_options_first(arguments: list[str]) -> list[str]:
     >>> log_options_first(["run", "memory", "-v", "--log-file", "a.log", "--seeds", "2"])
     ['-v', '--log-file', 'a.log', 'run', 'memory', '--seeds', '2']
     """
-    first: list[str] = []
-    rest: list[str] = []
-    remaining = iter(arguments)
+    first, rest, remaining = list[str](), list[str](), iter(arguments)
     for argument in remaining:
         if argument == "--":
             rest += [argument, *remaining]

@@ -65,9 +65,8 @@ class _LazyCommands(Mapping[str, Any]):
         return MORE_GROUP if name == MORE else click_command(name)
 
     def __contains__(self, name: object) -> bool:
-        if self.level == MORE:
-            return name in commands and group_of(str(name)) == MORE
-        return name in commands or name == MORE
+        known = name in commands
+        return (known and group_of(str(name)) == MORE) if self.level == MORE else known or name == MORE
 
     def __iter__(self) -> Iterator[str]:
         return iter(name for name in [*command_names(), MORE] if name in self)
@@ -119,16 +118,13 @@ class CommandGroup(TyperGroup):
         except Exception as error:
             from ostrom.cli.guesses import wrong_option
 
-            answer = wrong_option(error)
-            if answer is None:
+            if (answer := wrong_option(error)) is None:
                 raise
             raise UsageError(answer) from None
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by group, one line each, then the options: all on one screen."""
-        groups: dict[str, list[str]] = {group: [] for group in GROUPED}
-        for name in command_names():
-            groups[group_of(name)].append(name)
+        groups = {group: [name for name in command_names() if group_of(name) == group] for group in GROUPED}
         further = groups.pop(MORE)
         listed = {MORE: further} if ctx.parent is not None else groups
         width = max(len(name) for names in listed.values() for name in names)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def sizes_output(sizes: "Sequence[SizedPart[Any]]", title: str) -> Output:
     """Return the parts with their seeds, and their likely and highest costs."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "part": one.part.name,
             "study": one.part.study,
@@ -26,8 +26,7 @@ def sizes_output(sizes: "Sequence[SizedPart[Any]]", title: str) -> Output:
         for one in sizes
     ]
     assumes = list(dict.fromkeys(line for one in sizes for line in one.assumes))
-    usd, calls = sum(one.usd() for one in sizes), sum(one.calls for one in sizes)
-    hours = sum(one.hours for one in sizes)
+    usd, calls, hours = (sum(row[of] for row in rows) for of in ("usd", "calls", "hours"))
     most = [one.at_most["usd"] for one in sizes if one.at_most["usd"] is not None]
     bound = f"at most {money(sum(most))} USD" if len(most) == len(sizes) else "no bound"
     speeds = dict.fromkeys(cost.speed for one in sizes for cost in one.costs if cost.calls)

@@ -24,16 +24,19 @@ def count_text(units: Counted, what: str) -> str:
     >>> count_text(Counted(4, 3, 0, 1), "matches")
     '3 of 4 matches done, 1 failed'
     """
-    more = [f"{n} {how}" for n, how in ((units.skipped, "skipped"), (units.failed, "failed")) if n]
-    return ", ".join([f"{units.done} of {units.planned} {what} done", *more])
+    return ", ".join(
+        [
+            f"{units.done} of {units.planned} {what} done",
+            *[f"{n} {how}" for n, how in ((units.skipped, "skipped"), (units.failed, "failed")) if n],
+        ]
+    )
 
 
 def spending_text(tally: Tally) -> str:
     """Calls, tokens and money in words."""
     money = "unknown price" if tally.unpriced else f"{tally.usd:.4f} USD"
-    cached = ""
-    if tally.tokens_cached and tally.tokens_in:
-        cached = f" ({tally.tokens_cached / tally.tokens_in:.0%} of the prompts cached)"
+    share = tally.tokens_cached / tally.tokens_in if tally.tokens_in else 0
+    cached = f" ({share:.0%} of the prompts cached)" if share else ""
     if tally.assumed:
         money += f" (and at most {tally.assumed_tokens} tokens of {tally.assumed} calls that no server reported)"
     return f"{tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens{cached}, {money}"
@@ -145,16 +148,13 @@ def money(usd: float) -> str:
 
 
 def _batch_price(bound: Forecast) -> str:
-    if bound.likely_batch_usd is None:
-        return ""
-    usd = bound.batch_usd_with_retries
+    likely, usd = bound.likely_batch_usd, bound.batch_usd_with_retries
     most = "no bound" if usd is None else f"at most {money(usd)}"
-    return f"{money(bound.likely_batch_usd)} USD likely, {most}; "
+    return "" if likely is None else f"{money(likely)} USD likely, {most}; "
 
 
 def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> dict[str, Any]:
     """Return a forecast as plain data, with a verdict on every limit of the budget."""
     from ostrom.costs.forecast import verdicts
 
-    budget_lines = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]
-    return {**bound.as_dict(), "budget": budget_lines}
+    return {**bound.as_dict(), "budget": [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]}

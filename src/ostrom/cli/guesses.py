@@ -91,16 +91,12 @@ def unknown_command(name: str) -> str:
     "there is no command 'estimat': did you mean `ostrom estimate`?"
     """
     answer = GUESSED.get(name.lower())
-    if answer is None:
-        if name.endswith((".yaml", ".yml")):
-            answer = f"`ostrom run {name}` plays a study file, `ostrom validate {name}` checks any file"
-        elif (near := nearest(name, command_names())) is not None:
-            answer = f"did you mean `ostrom {command_line_name(near)}`?"
-        elif (near := nearest(name, GUESSED)) is not None:
-            answer = GUESSED[near]
-        else:
-            answer = "`ostrom --help` lists the commands"
-    return f"there is no command {name!r}: {answer}"
+    if answer is None and name.endswith((".yaml", ".yml")):
+        answer = f"`ostrom run {name}` plays a study file, `ostrom validate {name}` checks any file"
+    if answer is None and (near := nearest(name, command_names())) is not None:
+        answer = f"did you mean `ostrom {command_line_name(near)}`?"
+    usual = GUESSED.get(nearest(name, GUESSED) or "", "`ostrom --help` lists the commands")
+    return f"there is no command {name!r}: {answer or usual}"
 
 
 def wrong_option(error: Exception) -> str | None:
@@ -112,17 +108,18 @@ def wrong_option(error: Exception) -> str | None:
     message: Any = getattr(error, "format_message", None)
     if context is None or message is None or kind == "NoArgsIsHelpError":
         return None
-    command: Any = context.command
     path = context.command_path.removeprefix("ostrom ")
     more = f"`ostrom {path} --help`"
     parameter: Any = getattr(error, "param", None)
     if kind == "MissingParameter" and (answer := ARGUMENTS.get(getattr(parameter, "name", None) or "")):
-        return f"{path}: {_article(parameter)} is missing: {answer}; {more} says more"
+        argument = parameter.param_type_name == "argument"
+        written = parameter.metavar if argument else max(parameter.opts, key=len)
+        return f"{path}: {written} is missing: {answer}; {more} says more"
     if kind != "NoSuchOption":
         text = str(message())
         return f"{path}: {text[:1].lower()}{text[1:].rstrip('.')}; {more} says more"
     option = str(getattr(error, "option_name", ""))
-    flags = [flag for p in command.params for flag in (*p.opts, *p.secondary_opts) if flag.startswith("--")]
+    flags = [flag for p in context.command.params for flag in (*p.opts, *p.secondary_opts) if flag.startswith("--")]
     return f"{path}: there is no option {option}{_instead(option, flags)} ({more} lists them)"
 
 
@@ -132,7 +129,3 @@ def _instead(option: str, flags: list[str]) -> str:
         return f": {answer}" if not answer.startswith("--") else f": write {answer}"
     near = nearest(option, flags)
     return f", did you mean {near}?" if near else ""
-
-
-def _article(parameter: Any) -> str:
-    return str(parameter.metavar if parameter.param_type_name == "argument" else max(parameter.opts, key=len))

@@ -28,15 +28,11 @@ class _Terminal(logging.Handler):
 def set_up(verbose: int = 0, file: Path | None = None) -> None:
     """Set up the log: -v shows retries and limits, -vv every call; a file gets everything."""
     logger = logging.getLogger("ostrom")
-    handlers: list[logging.Handler] = []
-    if verbose:
-        handlers.append(_Terminal(LEVELS[min(verbose, len(LEVELS) - 1)]))
-    if file is not None:
-        try:
-            written = logging.FileHandler(file, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"--log-file {file}: cannot be written ({error.strerror or error})") from None
-        handlers.append(written)
+    handlers: list[logging.Handler] = [_Terminal(LEVELS[min(verbose, len(LEVELS) - 1)])] if verbose else []
+    try:
+        handlers += [logging.FileHandler(file, encoding="utf-8")] if file is not None else []
+    except OSError as error:
+        raise UsageError(f"--log-file {file}: cannot be written ({error.strerror or error})") from None
     for old in [h for h in logger.handlers if isinstance(h.formatter, _Plain)]:
         logger.removeHandler(old)
         old.close()

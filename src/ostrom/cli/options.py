@@ -87,12 +87,8 @@ def with_play_options(*names: str) -> Callable[[Command], Command]:
     def decorate(function: Command) -> Command:
         own = inspect.signature(function).parameters
         hints = get_type_hints(function, include_extras=True)
-        order: list[str] = []
-        for name in own:
-            if name == "options":
-                order += names
-            elif name not in names:
-                order.append(name)
+        groups = (names if name == "options" else () if name in names else (name,) for name in own)
+        order = [name for group in groups for name in group]
         parameters = [
             own[name].replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
             if name in own
@@ -133,8 +129,7 @@ def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -
     """Record which API keys the user allows for which servers, and the servers named on the command line."""
     from ostrom.models.grants import say_allowed as take_in
 
-    texts = [text for part in named if part for text in ([part] if isinstance(part, str) else part)]
-    take_in(allowed or (), texts)
+    take_in(allowed or (), [text for part in named if part for text in ([part] if isinstance(part, str) else part)])
 
 
 def check_level(level: float) -> float:
@@ -167,13 +162,12 @@ def stated_query(
     from ostrom.ground.errors import UsageError
 
     equal = [EQUAL.fullmatch(text) for text in where]
-    condition: Any = " AND ".join(f"({text})" for text in where)
-    if where and all(equal):
-        condition = {of[1]: [part.strip() for part in of[2].split(",")] for of in equal if of is not None}
+    levels = {of[1]: [part.strip() for part in of[2].split(",")] for of in equal if of is not None}
+    condition = levels if all(equal) else " AND ".join(f"({text})" for text in where)
     columns = tuple(name.strip() for name in by.split(",") if name.strip())
     try:
         return Query(
-            measure=measure, where=condition or {}, contrast=contrast, over=over, log=log, by=columns, agents=agents,
+            measure=measure, where=condition, contrast=contrast, over=over, log=log, by=columns, agents=agents,
             mean_over_agents=mean_over_agents,
         )  # fmt: skip
     except ValidationError as error:
@@ -187,11 +181,8 @@ def opened_runs(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
     from ostrom.studies.run import open_run
 
     with ExitStack() as stack:
-        opened_data = []
-        for name in names:
-            opened = stack.enter_context(open_run(name, runs))
-            opened_data.append(stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest)))
-        yield opened_data
+        opened = (stack.enter_context(open_run(name, runs)) for name in names)
+        yield [stack.enter_context(run_data(one.rows, one.folder.path, one.manifest)) for one in opened]
 
 
 def standing(data: Sequence[RunData], question: AskedContrast | None = None) -> RegistrationStatus:

@@ -118,21 +118,23 @@ class _Grid:
 
     def without_constants(self) -> tuple[_Grid, list[str]]:
         """Return the columns that vary, and a line for each constant one with content."""
-        alike = [len(self.rows) > 1 and len({row[i] for row in self.rows}) == 1 for i in range(len(self.names))]
-        varying = [i for i, same in enumerate(alike) if not same]
-        constants = [
-            f"{self.names[i]}: {self.rows[0][i]}"
-            for i, same in enumerate(alike)
-            if same and self.rows[0][i] not in ("", "-")
-        ]
-        rows = [[row[i] for i in varying] for row in self.rows]
-        return _Grid([self.names[i] for i in varying], rows, [self.numeric[i] for i in varying], border=2), constants
+        every = range(len(self.names))
+        varying = [i for i in every if len(self.rows) < 2 or len({row[i] for row in self.rows}) > 1]
+        same = [i for i in every if i not in varying and self.rows[0][i] not in ("", "-")]
+        return _Grid(
+            [self.names[i] for i in varying],
+            [[row[i] for i in varying] for row in self.rows],
+            [self.numeric[i] for i in varying],
+            border=2,
+        ), [f"{self.names[i]}: {self.rows[0][i]}" for i in same]
 
     def _measured(self, parts: Callable[[str], list[str]]) -> list[int]:
         from rich.cells import cell_len
 
-        columns = zip(self.names, *self.rows, strict=True)
-        return [max((cell_len(part) for text in column for part in parts(text)), default=0) for column in columns]
+        return [
+            max((cell_len(part) for text in column for part in parts(text)), default=0)
+            for column in zip(self.names, *self.rows, strict=True)
+        ]
 
     @property
     def min_width(self) -> int:
@@ -204,10 +206,8 @@ def _is_number(value: Any) -> bool:
 
 def cell(value: Any) -> str:
     """Format a value for a table; None is a dash."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    if isinstance(value, bool | None):
+        return "-" if value is None else "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.3g}"
     return str(value)

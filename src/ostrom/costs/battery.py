@@ -132,22 +132,19 @@ def with_sizes(
 
     Every group of models plays a run of its own. A dry run without a budget shows the whole battery.
     """
-    budget, unsized = options.budget_usd, []
-    for part in parts:
-        costs = []
-        for models in groups:
-            resolved = part.resolved(models, 1, home, preset, replace(options, budget_usd=None))
-            if check is not None:
-                check(part, resolved.plan.factors)
-            if not dry_run:
-                check_commands(resolved.plan, options)
-            costs.append(forecast(resolved.plan, options.rates))
-        unsized.append(SizedPart(part, 0, tuple(costs)))
-    unpriced = list(dict.fromkeys(name for one in unsized for cost in one.costs for name in cost.unpriced))
-    if unpriced:
-        raise UsageError(
-            f"no price is known for {', '.join(unpriced)}: give one with --prices FILE (0 where it is free)"
-        )
+
+    def cost(part: P, models: Models) -> Forecast:
+        resolved = part.resolved(models, 1, home, preset, replace(options, budget_usd=None))
+        if check is not None:
+            check(part, resolved.plan.factors)
+        if not dry_run:
+            check_commands(resolved.plan, options)
+        return forecast(resolved.plan, options.rates)
+
+    budget = options.budget_usd
+    unsized = [SizedPart(part, 0, tuple(cost(part, models) for models in groups)) for part in parts]
+    if unpriced := ", ".join(dict.fromkeys(name for one in unsized for of in one.costs for name in of.unpriced)):
+        raise UsageError(f"no price is known for {unpriced}: give one with --prices FILE (0 where it is free)")
     unsized_usd = sum(one.usd(one.part.for_preset(preset).most) for one in unsized)
     if budget is None:
         if unsized_usd > 0 and not dry_run:
@@ -199,16 +196,15 @@ def play_jobs(
 ) -> tuple[list[tuple[BatteryRun, Result]], bool]:
     """Play jobs in order within one budget; return the results, and whether play was interrupted."""
     results: list[tuple[BatteryRun, Result]] = []
-    bounded = options.budget_usd is not None and options.budget_usd > 0
-    usd = {job.folder: spent(job.folder, options)[0] if bounded else 0.0 for job in jobs}
+    budget = options.budget_usd or None
+    usd = {job.folder: spent(job.folder, options)[0] for job in jobs} if budget else {}
     for job in jobs:
         tell(job.title)
-        limit = None
-        if options.budget_usd is not None and bounded:
-            others = math.fsum(of for folder, of in usd.items() if folder != job.folder)
-            limit = max(0.0, options.budget_usd - others)
+        others = math.fsum(of for folder, of in usd.items() if folder != job.folder)
+        limit = max(0.0, budget - others) if budget else None
         results.append((job, play(job.plan(replace(options, budget_usd=limit)), job.folder)))
-        usd[job.folder] = spent(job.folder, options)[0] if bounded else 0.0
+        if budget:
+            usd[job.folder] = spent(job.folder, options)[0]
         if results[-1][1].interrupted:
             return results, True
     return results, False

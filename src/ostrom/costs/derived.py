@@ -7,12 +7,12 @@ in an earlier session is asked for again.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ostrom.costs.forecast import Forecast, PerCall, add_up, assumptions
+from ostrom.costs.forecast import Forecast, PerCall, add_up, assumptions, may_batch_all
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, reply_of
 from ostrom.costs.waves import AT_ONCE, HOURS, MOST_HOURS, Waves
 from ostrom.engine.folder import Folder
@@ -28,7 +28,6 @@ from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.memory import MemoryView
 from ostrom.models.base import Model
-from ostrom.models.batches import may_batch
 from ostrom.studies.run import Watch, check_same, play_plan
 
 
@@ -140,12 +139,9 @@ class DerivedPlan(Plan):
     @contextmanager
     def journal(self) -> Iterator[Journal | None]:
         """Open the journal of earlier sessions, None before the first; refused if it has other questions."""
-        folder = self.folder
-        manifest = check_same(folder, self) if folder.exists else None
-        if manifest is None or not folder.journal.exists():
-            yield None
-            return
-        with folder.open_journal(manifest) as journal:
+        manifest = check_same(self.folder, self) if self.folder.exists else None
+        begun = manifest is not None and self.folder.journal.exists()
+        with self.folder.open_journal(manifest) if begun else nullcontext() as journal:
             yield journal
 
     def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:
@@ -154,15 +150,12 @@ class DerivedPlan(Plan):
         with self.journal() as journal:
             states = {} if journal is None else journal.states()
         left = [index for index in range(len(self)) if states.get(index) not in ("done", "skipped")][:limit]
-        total = Forecast(matches=len(left), retries_per_decision=self.retries)
-        bound = add_up(total, map(self.unit, left), self._per_call, prices)
+        bound = add_up(
+            Forecast(matches=len(left), retries_per_decision=self.retries), map(self.unit, left), self._per_call, prices
+        )
         bound.likely_decisions, bound.assumes = bound.decisions, assumptions()
-        if all(may_batch(model) for model in self.models):
-            count = -(-len(left) // AT_ONCE)
-            bound.waves = Waves(count, count * HOURS, count * MOST_HOURS)
-        else:
-            bound.batch_usd = bound.likely_batch_usd = bound.batch_usd_with_retries = None
-        return bound
+        count = -(-len(left) // AT_ONCE)
+        return bound.with_waves(Waves(count, count * HOURS, count * MOST_HOURS) if may_batch_all(self.models) else None)
 
     def _per_call(self, unit: Unit, seated: Seated, player: int) -> PerCall:  # noqa: ARG002
         assert isinstance(unit.mechanism, SingleQuestion), "other plans bound their calls themselves"

@@ -9,7 +9,7 @@ from dataclasses import asdict, astuple, dataclass
 from html import escape
 from math import ceil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import styles
@@ -122,17 +122,21 @@ class Forecast:
     def at_most(self) -> dict[str, float | None]:
         """Return the bound by counter with all retries; None without a bound."""
         retries, out = self.retries_per_decision, self.tokens_out
+        again = self.tokens_in + (out or 0) + CORRECTION * self.calls  # all prompts of one retry of every question
         return {
             "decisions": self.decisions,
             "calls": (retries + 1) * self.calls,
-            "tokens_in": None if out is None else self.tokens_in + retries * self._retry_tokens(out),
+            "tokens_in": None if out is None else self.tokens_in + retries * again,
             "tokens_out": None if out is None else (retries + 1) * out,
             "usd": self.usd_with_retries,
         }
 
-    def _retry_tokens(self, out: int) -> int:
-        """Return the tokens of all prompts for one retry of every question."""
-        return self.tokens_in + out + CORRECTION * self.calls
+    def with_waves(self, waves: Waves | None) -> Self:
+        """Set the waves of batches; without batches there is no batch price either."""
+        self.waves = waves
+        if waves is None:
+            self.batch_usd = self.likely_batch_usd = self.batch_usd_with_retries = None
+        return self
 
     def as_dict(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""
@@ -218,11 +222,12 @@ def forecast(
     waves = None if chains is None else chains.waves((measured and measured.hours) or HOURS)
     if waves is not None and estimate.calls:
         estimate.chain_seconds = waves.count * cost.seconds / estimate.calls
-    if waves is not None and all(may_batch(model) for model in plan.models):
-        estimate.waves = waves
-    else:
-        estimate.batch_usd = estimate.likely_batch_usd = estimate.batch_usd_with_retries = None
-    return estimate
+    return estimate.with_waves(waves if may_batch_all(plan.models) else None)
+
+
+def may_batch_all(models: Iterable[str]) -> bool:
+    """Return whether every model has a batch endpoint."""
+    return all(map(may_batch, models))
 
 
 def _usual_replies(plan: StudyPlan) -> str:
@@ -257,33 +262,23 @@ def assumptions(
     replies: str = "",
 ) -> tuple[str, ...]:
     """Return the assumptions of likely figures, one line each."""
-    lines = []
-    if measured is None:
-        lines.append(
-            "every reply can be read and is as long as its style usually makes it"
-            + (f" ({replies}, a message {MESSAGE})" if replies else "")
-            + f", and a prompt has {CHARACTERS:g} characters a token"
-        )
-    if chance:
-        lines.append("matches end when chance ends them on average; at most: in their last round")
-    if tools:
-        lines.append(
-            f"a player with tools calls one of them before each answer, in {TOOL_CALL} tokens; at most: as many as its "
-            "limit"
-        )
-    if varies:
-        lines.append(
-            f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random"
-        )
-    return tuple(lines)
+    usual = f" ({replies}, a message {MESSAGE})" if replies else ""
+    lines = {
+        f"every reply can be read and is as long as its style usually makes it{usual}, and a prompt has "
+        f"{CHARACTERS:g} characters a token": measured is None,
+        "matches end when chance ends them on average; at most: in their last round": chance,
+        f"a player with tools calls one of them before each answer, in {TOOL_CALL} tokens; at most: as many as its "
+        "limit": tools,
+        f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random": varies,
+    }
+    return tuple(line for line, holds in lines.items() if holds)
 
 
 def playing(unit: Unit) -> Sequence[Seated]:
     """Return the players of a unit; if strategies spread, every player may become a model."""
     models = [seated for seated in unit.players if seated.config.model is not None]
-    if not unit.mechanism.spreads or not models:
-        return unit.players
-    return [seated if seated.config.model is not None else models[0] for seated in unit.players]
+    spreads = unit.mechanism.spreads and models
+    return [models[0] if spreads and seated.config.model is None else seated for seated in unit.players]
 
 
 class CostSum:
@@ -410,9 +405,14 @@ def add_up(
             if model is None or seated.config.tree is not None:
                 continue
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
-            decisions = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
-            calls = decisions * styles.build(seated.config.style).calls + notes
-            cost.add(model, calls, per_call(unit, seated, player), times)
+            cost.add(
+                model,
+                unit.mechanism.decisions_of(unit.game, player, len(unit.players))
+                * styles.build(seated.config.style).calls
+                + notes,
+                per_call(unit, seated, player),
+                times,
+            )
     return cost.finished()
 
 
@@ -447,12 +447,8 @@ def verdicts(bound: Forecast, budget: Budget, *, batch: bool = False) -> list[Bu
             None if None in tokens else sum(filter(None, tokens)),
         ),
     }  # fmt: skip
-    budgets = []
-    for of, (likely, most) in needs.items():
-        allowed = getattr(budget, of)
-        if allowed is not None:
-            budgets.append(BudgetForecast(of, allowed, likely, most, _verdict(allowed, likely, most)))
-    return budgets
+    limits = {of: getattr(budget, of) for of in needs if getattr(budget, of) is not None}
+    return [BudgetForecast(of, limit, *needs[of], _verdict(limit, *needs[of])) for of, limit in limits.items()]
 
 
 def _verdict(

@@ -20,11 +20,9 @@ def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
     """Return the tokens of a usual reply to a question, and of the longest possible one."""
     style, allowed = styles.build(config.style), config.params.get("max_tokens")
     most = style.most_tokens(form, None if allowed is None else int(allowed))
-    answer = answer_tokens(form)
     words = min(REASONS, config.framing.words or REASONS)
-    if is_explained(form):
-        answer += round(TOKENS_PER_WORD * words)
-    likely = style.likely_tokens(answer, words)
+    reasons = round(TOKENS_PER_WORD * words) if is_explained(form) else 0
+    likely = style.likely_tokens(answer_tokens(form) + reasons, words)
     return (likely, None) if most is None else (min(likely, most), most)
 
 
@@ -61,8 +59,11 @@ def text_lengths(form: Form, value: Any) -> list[int]:
         return [len(str(value))]
     if not isinstance(form, Record) or not isinstance(value, Mapping):
         return []
-    parts = form.schema.get("properties", {})
-    return [len(str(value[name])) for name, part in parts.items() if name in value and is_free(part)]
+    return [
+        len(str(value[name]))
+        for name, part in form.schema.get("properties", {}).items()
+        if name in value and is_free(part)
+    ]
 
 
 def is_free(part: Mapping[str, Any]) -> bool:

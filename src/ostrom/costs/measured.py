@@ -62,19 +62,19 @@ class Measured:
 
     def __str__(self) -> str:
         parts = [
-            f"{style}{f' ({part})' if part else ''} {tokens:.0f} tokens"
-            for (model, style, part), tokens in self.replies.items()
-            if model is None
+            *(
+                f"{style}{f' ({part})' if part else ''} {tokens:.0f} tokens"
+                for (model, style, part), tokens in self.replies.items()
+                if model is None
+            ),
+            *([] if self.characters is None else [f"{self.characters:.1f} characters a token"]),
         ]
-        if self.characters is not None:
-            parts.append(f"{self.characters:.1f} characters a token")
         return f"{self.calls} calls of {self.run}: {', '.join(parts)}, {self.again:.3f} calls an answer"
 
 
 def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
     """Return the means of a run on disk; one without model replies is refused."""
-    measured = measured_replies(run, runs)
-    if measured is None:
+    if (measured := measured_replies(run, runs)) is None:
         raise UsageError(f"--from {run}: this run has no replies whose tokens were counted")
     return measured
 
@@ -97,8 +97,7 @@ def measured_of(run: Run) -> Measured | None:
     for call in run.journal.call_rows(run.name):
         if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
             continue
-        if unit is None or unit.index != call["match"]:
-            unit = run.plan.unit(call["match"])
+        unit = unit if unit is not None and unit.index == call["match"] else run.plan.unit(call["match"])
         calls += 1
         all_in += call["tokens_in"] or 0
         if not _REPEATED.search(call["part"]):
@@ -153,8 +152,7 @@ def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:
 
 def _alike(unit: Unit) -> list[tuple[Any, ...]]:
     """Return keys of similar matches, the closest first: cell and rules, with equally many models."""
-    models = sum(asks(seated.config) for seated in unit.players)
-    rules = (unit.kind, unit.game.name, unit.mechanism.name, models)
+    rules = (unit.kind, unit.game.name, unit.mechanism.name, sum(asks(seated.config) for seated in unit.players))
     return [(cell_of(unit), *rules), rules]
 
 

@@ -93,8 +93,7 @@ class _Preview(RehearsedMatch):
         answer = super()._answer(decision, *rest)
         self.rounds_asked.setdefault(who, set()).add(number)
         if self.number in (None, number):
-            calls = [{"kind": decision.kind, **call} for call in agent.sent]
-            self.sent.setdefault(who, []).extend(calls)
+            self.sent.setdefault(who, []).extend([{"kind": decision.kind, **call} for call in agent.sent])
         return answer
 
     def play(self, player: int) -> list[dict[str, Any]]:
@@ -132,9 +131,8 @@ def preview(plan: StudyPlan, cell: int = 1, number: int = 1, seat: str | None = 
     if not 1 <= cell <= plan.cells:
         raise UsageError(f"--cell {cell}: {plan.file} has no such cell (allowed: 1 to {plan.cells})")
     unit, place = _seated(plan, cell, seat)
-    levels, rounds = dict(unit.cell), unit.mechanism.most_rounds(unit.game)
-    seated, played, player = unit.players[place], unit, place
-    first = 0 if unit.needs else 1
+    seated, rounds = unit.players[place], unit.mechanism.most_rounds(unit.game)
+    played, player, first = unit, place, 0 if unit.needs else 1
     if number == 0 and unit.needs:
         played, player = plan.unit(unit.needs[place % len(unit.needs)]), 0
     match = _Preview(plan, played, number or None)
@@ -148,7 +146,7 @@ def preview(plan: StudyPlan, cell: int = 1, number: int = 1, seat: str | None = 
     if not calls:
         raise UsageError(f"--round {number}: cell {cell} has no such round (allowed: {first} to {rounds})")
     return PromptPreview(
-        cell, plan.cells, levels, unit.seed, number, place + 1, seated.name, str(seated.config.model), calls
+        cell, plan.cells, dict(unit.cell), unit.seed, number, place + 1, seated.name, str(seated.config.model), calls
     )
 
 
@@ -161,7 +159,6 @@ def _seated(plan: StudyPlan, cell: int, seat: str | None) -> tuple[Unit, int]:
                 names[f"{place + 1} ({seated.name})"] = None
                 if seat in (None, str(place + 1), seated.name):
                     return unit, place
-    allowed = ", ".join(names)
     if not names:
         raise UsageError(f"{plan.file}: no model plays in cell {cell} (--model names one)")
-    raise UsageError(f"--seat {seat}: no model plays there in cell {cell} (allowed: {allowed})")
+    raise UsageError(f"--seat {seat}: no model plays there in cell {cell} (allowed: {', '.join(names)})")

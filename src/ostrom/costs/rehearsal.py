@@ -19,7 +19,7 @@ from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.answers.random_answers import random_answer
 from ostrom.costs.lengths import Lengths
-from ostrom.costs.rehearsing import Extreme, RehearsingAgent
+from ostrom.costs.rehearsing import MOST_STEPS, Extreme, RehearsingAgent, alike_steps
 from ostrom.engine.plan import Plan, Unit
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision
@@ -30,8 +30,6 @@ REHEARSED, FEWEST = 240, 5
 """The most rehearsed decisions of a match, and the fewest rounds."""
 REHEARSED_IN_ALL = 5000
 """The most rehearsed decisions of societies over all cells."""
-MOST_STEPS = 2000
-"""The most steps of rules that cannot be shortened."""
 TIMES = 12
 """The number of rehearsals if the number of decisions varies."""
 ALIKE = 3
@@ -49,6 +47,12 @@ class CallSum:
     calls: float = 0.0
     characters: float = 0.0
     tokens_out: float = 0.0
+
+    def add(self, times: float, calls: float, characters: float, tokens_out: float, margin: float = 1.0) -> None:
+        """Add the calls of a question, ``times`` times; ``margin`` is a factor for longer prompts."""
+        self.calls += times * calls
+        self.characters += times * characters * margin
+        self.tokens_out += times * tokens_out
 
 
 @dataclass(slots=True)
@@ -142,17 +146,17 @@ class RehearsedMatch:
         self.unit, self.longest = unit, longest
         rules, game = prepared(plan, unit), unit.game
         self.rounds = rules.most_rounds(game)
-        per_round = max(1, rules.most_decisions(game) // self.rounds)
-        self.played = min(self.rounds, max(FEWEST, REHEARSED // per_round))
+        self.played = min(self.rounds, max(FEWEST, REHEARSED // max(1, rules.most_decisions(game) // self.rounds)))
         self.rules = rules.with_rounds(self.played)
         self.asked: list[list[tuple[int, _Key, int]]] = []
         """For each rehearsal its decisions: player, question key, round."""
         self.samples: dict[_Key, list[_Sample]] = defaultdict(list)
-        self.agents: dict[int, Any] = {}
         self.configs = {id(seated.config): seated.config for seated in unit.players}
-        for key, config in self.configs.items():
-            if config.model is not None and (config.tree is None or self.with_trees):
-                self.agents[key] = self.agent_class(plan, config, lengths, longest=longest)
+        self.agents: dict[int, Any] = {
+            key: self.agent_class(plan, config, lengths, longest=longest)
+            for key, config in self.configs.items()
+            if config.model is not None and (config.tree is None or self.with_trees)
+        }
         self.memories = {key: agent.memory for key, agent in self.agents.items()}
         self.nodes = self._nodes()
         self.steps = 0
@@ -161,14 +165,11 @@ class RehearsedMatch:
 
     def _nodes(self) -> set[int]:
         """Return the rounds in which prompts are rendered: increasingly sparse, and where a memory is full."""
-        nodes, number = {self.played, self.played + 1}, 1
-        while number < self.played:
-            nodes.add(number)
-            number = 3 if number == 2 else 2 * number
-        self.bends = {1, 2, self.played, self.played + 1}
+        full = {memory.most_lines(FAR) + 1 for memory in self.memories.values()}
+        self.bends = {1, 2, self.played, self.played + 1} | full
         """The rounds between which a prompt grows linearly."""
-        self.bends |= {memory.most_lines(FAR) + 1 for memory in self.memories.values()}
-        return nodes | self.bends
+        doubled = (3 * 2**power for power in range(self.played.bit_length()))  # 3, 6, 12, ...
+        return self.bends | {number for number in doubled if number < self.played}
 
     def speaks(self, place: int) -> bool:
         """Return whether a model answers for a player."""
@@ -197,8 +198,7 @@ class RehearsedMatch:
 
     def weighed(self, key: _Key, number: int, survival: Callable[[int], float]) -> Iterator[tuple[float, _Sample]]:
         """Yield the questions of one kind in a round and those it represents: how often, and their size."""
-        samples = self.samples.get(key)
-        if not samples:
+        if not self.samples.get(key):
             return
         weights = self._weights(key, number, survival)
         total, mean, more = sum(weights), self._mean(key, number), 0.0
@@ -219,8 +219,7 @@ class RehearsedMatch:
     def _tabulate(self, key: _Key) -> None:
         """Compute the size of a question in every round, and the growth per shown round."""
         samples, memory = self.samples[key], self.memories[key[0]]
-        rounds = sorted({sample.round for sample in samples})
-        middle = np.max if self.longest else np.mean
+        rounds, middle = sorted({sample.round for sample in samples}), np.max if self.longest else np.mean
         rows = np.array([middle([astuple(s)[1:] for s in samples if s.round == at], axis=0) for at in rounds])
         every = range(1, max(self.played + 1, rounds[-1]) + 1)
         columns = [np.interp(every, rounds, column).tolist() for column in rows.T]
@@ -237,8 +236,10 @@ class RehearsedMatch:
         memory, keys = self.memories[id(config)], [key for key in self.samples if key[0] == id(config)]
         for key in keys:
             self._mean(key, self.played)
-        lines = memory.most_lines(self.rounds - 1) - memory.most_lines(self.played - 1)
-        return float(lines * max(self._lines[key] for key in keys))
+        return float(
+            (memory.most_lines(self.rounds - 1) - memory.most_lines(self.played - 1))
+            * max(self._lines[key] for key in keys)
+        )
 
     def rehearse(self, times: int, extreme: Extreme | None = None) -> None:
         """Play the match until it was rehearsed ``times`` times, each with its own random draws."""
@@ -283,11 +284,10 @@ class RehearsedMatch:
         kind = decision.kind if society else self._numbered(decision, who)
         key = (id(config), decision.view.seat if society else who % max(seats, 1), kind)
         questions.append((who, key, number))
-        if agent is None:
-            script = scripts.get(who)
+        if agent is None and who in scripts:
             context = _Context(streams, step, decision.player, players[decision.player])
-            if script is not None:
-                return script.reply(decision, context)  # type: ignore[arg-type]
+            return scripts[who].reply(decision, context)  # type: ignore[arg-type]
+        if agent is None:
             return random_answer(decision.form, self._rng, 40)
         if self._writes(decision, agent, key):
             return self._written(
@@ -297,10 +297,9 @@ class RehearsedMatch:
 
     def _writes(self, decision: Decision, agent: RehearsingAgent, key: _Key) -> bool:  # noqa: ARG002
         """Return whether the prompts of a decision are rendered: some of equal ones, in some rounds."""
-        number, society = decision.view.round, self.unit.mechanism.society
+        number, nodes = decision.view.round, self.nodes if key[2] == decision.kind else self.bends
         alike = sum(sample.round == number for sample in self.samples[key][self._from[key] :])
-        nodes = self.nodes if key[2] == decision.kind else self.bends
-        return alike < (ALIKE if society else 1) and (number in nodes or not self.samples[key])
+        return alike < (ALIKE if self.unit.mechanism.society else 1) and (number in nodes or not self.samples[key])
 
     def _numbered(self, decision: Decision, who: int) -> str:
         """Return the kind of a question, numbered within a round, since later ones quote more."""
@@ -339,10 +338,8 @@ class RehearsedMatch:
         view, memory = decision.view, agent.memory
         if memory.takes_notes:
             notes = agent._notes(_Context(Streams(0, 0), 0, who, player))  # type: ignore[arg-type]
-            due = memory.due(view, notes)
-            if due is not None:
-                note = replace(agent.drawn(due.form, rng), facts={"covers": due.covers})
-                player.parts[memory.asks].append(note)
+            if (due := memory.due(view, notes)) is not None:
+                player.parts[memory.asks].append(replace(agent.drawn(due.form, rng), facts={"covers": due.covers}))
                 questions.append((who, (key[0], key[1], NOTE), view.round))
         for left in player.left.get(decision.kind, ()):
             turn = turn_of(left)
@@ -372,8 +369,7 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
     exact = min(counts) >= most and not rules.spreads and not unit.game.stateful
     again = not exact and not rules.society
     if not exact:  # societies have many members, and many cells, which make up for times
-        enough = TIMES if again else REHEARSED_IN_ALL // (cells * match.decisions(0))
-        match.rehearse(max(1, min(TIMES, enough)))
+        match.rehearse(TIMES if again else max(1, min(TIMES, REHEARSED_IN_ALL // (cells * match.decisions(0)))))
     longest = match
     if match.texts or again:
         longest = RehearsedMatch(plan, unit, lengths, longest=True)
@@ -397,15 +393,7 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
 
 def _count(match: RehearsedMatch, extreme: Extreme) -> int:
     """How many decisions a match has in which all players answer alike, without a word."""
-    play, decisions = match.rules.play(match.unit.game, match.unit.streams), 0
-    try:
-        due = next(play)
-        for _ in range(MOST_STEPS):
-            decisions += len(due)
-            due = play.send([random_answer(one.form, extreme, 40) for one in due])  # type: ignore[arg-type]
-    except StopIteration:
-        pass
-    return decisions
+    return sum(map(len, alike_steps(match.rules, match.unit, extreme)))
 
 
 def _likely(match: RehearsedMatch) -> list[CallSum]:
@@ -414,10 +402,7 @@ def _likely(match: RehearsedMatch) -> list[CallSum]:
     for course in match.asked:
         for (who, key, number), count in Counter(course).items():
             for weight, mean in match.weighed(key, number, match.unit.mechanism.survival):
-                share = shares[who]
-                share.calls += part * count * weight * mean.calls
-                share.characters += part * count * weight * mean.characters
-                share.tokens_out += part * count * weight * mean.tokens_out
+                shares[who].add(part * count * weight, mean.calls, mean.characters, mean.tokens_out)
     return shares
 
 
@@ -426,10 +411,7 @@ def _exact_bound(match: RehearsedMatch) -> list[CallSum]:
     shares = [CallSum() for _ in match.unit.players]
     for (who, key, number), count in Counter(match.asked[0]).items():
         for weight, mean in match.weighed(key, number, lambda _: 1.0):
-            share = shares[who]
-            share.calls += count * weight * mean.calls
-            share.characters += count * weight * mean.characters * MARGIN
-            share.tokens_out += count * weight * mean.most_out
+            shares[who].add(count * weight, mean.calls, mean.characters, mean.most_out, MARGIN)
     return shares
 
 
@@ -448,11 +430,13 @@ def _loose_bound(match: RehearsedMatch) -> list[CallSum]:
             shares.append(CallSum())
             continue
         decisions = max(rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen))
-        notes = match.memories[id(config)].most_notes(rules.longest_history(game))
-        calls = decisions * max(mean.calls for mean in means) + notes
+        calls = decisions * max(mean.calls for mean in means) + match.memories[id(config)].most_notes(
+            rules.longest_history(game)
+        )
         longest = max(mean.characters / mean.calls for mean in means) + match.growth(config)
-        reply = max(mean.most_out / mean.calls for mean in means)
-        shares.append(CallSum(calls, calls * longest * MARGIN, calls * reply))
+        shares.append(
+            CallSum(calls, calls * longest * MARGIN, calls * max(mean.most_out / mean.calls for mean in means))
+        )
     most = rules.most_decisions(game) * max(
         (sample.calls for samples in match.samples.values() for sample in samples), default=0
     )

@@ -1,6 +1,7 @@
 """The agent of a rehearsal: writes the prompts that a language agent would send, and answers by chance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,8 +16,9 @@ from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
 from ostrom.answers.forms import answer_tokens
 from ostrom.answers.random_answers import filler, random_answer
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, is_free, part_name, reply_of, text_name
-from ostrom.engine.plan import Plan
+from ostrom.engine.plan import Plan, Unit
 from ostrom.framing.prompt_renderer import Prompt
+from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import MemoryView
 from ostrom.models.base import Abilities, Message, Reply, Request
@@ -33,6 +35,10 @@ TOOL_SPEC = 40
 """Characters that a wire puts around what a request tells of a tool."""
 
 
+MOST_STEPS = 2000
+"""The most steps of rules that cannot be shortened."""
+
+
 class Extreme:
     """In place of a generator: always the first of what can be drawn, or always the last."""
 
@@ -45,6 +51,16 @@ class Extreme:
 
     def permutation(self, count: int) -> range:
         return range(count)
+
+
+def alike_steps(rules: Mechanism, unit: Unit, extreme: Extreme) -> Iterator[list[Decision]]:
+    """Yield the decisions of each step when all players always give the first answer, or always the last."""
+    play = rules.play(unit.game, unit.streams)
+    with suppress(StopIteration):
+        due = next(play)
+        for _ in range(MOST_STEPS):
+            yield due
+            due = play.send([random_answer(one.form, extreme, 40) for one in due])  # type: ignore[arg-type]
 
 
 class _NoModel:
@@ -99,8 +115,7 @@ class RehearsingAgent(LanguageAgent):
     def chat(self, decision: Decision, context: Any) -> Chat | None:
         """As ever."""
         chat = super().chat(decision, context)
-        if chat is not None:
-            self._last_prompt = chat.prompt
+        self._last_prompt = self._last_prompt if chat is None else chat.prompt
         return chat
 
     async def _once(
@@ -123,8 +138,7 @@ class RehearsingAgent(LanguageAgent):
         for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
             more = call * TOOL_TURN
             if self.longest:
-                reply_tokens = min(call * most, limit.tokens)
-                more = call * LONGEST_RESULT + round(reply_tokens * CHARACTERS_PER_TOKEN)
+                more = call * LONGEST_RESULT + round(min(call * most, limit.tokens) * CHARACTERS_PER_TOKEN)
             self.calls.append((f"{part}.after{call}", sent + more, usual, most))
         tokens = most if self.longest else usual
         more = round(tokens * CHARACTERS) - len(text) - 1
@@ -134,8 +148,9 @@ class RehearsingAgent(LanguageAgent):
         """Characters of what a request tells of its tools; what servers offer is not known before play."""
         scene = Scene(decision.view, prompt.labels)
         specs = [spec for box in self.tools for spec, _ in box.functions(scene)]
-        unknown = sum(box.unknown for box in self.tools if self.longest)
-        return unknown + sum(TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs)
+        return sum(box.unknown for box in self.tools if self.longest) + sum(
+            TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs
+        )
 
     async def call(self, context: Any, request: Request, part: str) -> Reply:
         """A reply in which all options are equally likely."""
@@ -156,8 +171,9 @@ class RehearsingAgent(LanguageAgent):
 
 def _says(form: Record) -> bool:
     """Whether an answer may be long or short: it holds a text or a list."""
-    parts = form.schema.get("properties", {}).values()
-    return any(is_free(part) or part.get("type") in ("array", "object") for part in parts)
+    return any(
+        is_free(part) or part.get("type") in ("array", "object") for part in form.schema.get("properties", {}).values()
+    )
 
 
 def _characters(messages: Sequence[Message]) -> int:

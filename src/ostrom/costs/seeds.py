@@ -76,8 +76,14 @@ def _one_seed(run: Run, prices: Mapping[str, Any] | None) -> SeedPrice | None:
     study = run.plan.study
     if study.people is not None:
         return None
-    one = StudyPlan(study.model_copy(update={"seeds": 1}), run.plan.library, run.plan.file)
-    cost = forecast(one, prices, measured_of(run))
-    tokens = cost.likely_tokens_in + cost.likely_tokens_out
-    hours = cost.busy_seconds / cost.connections / 3600
-    return SeedPrice(1, cost.matches, cost.likely_calls, tokens, cost.likely_usd, hours)
+    cost = forecast(
+        StudyPlan(study.model_copy(update={"seeds": 1}), run.plan.library, run.plan.file), prices, measured_of(run)
+    )
+    return SeedPrice(
+        1,
+        cost.matches,
+        cost.likely_calls,
+        cost.likely_tokens_in + cost.likely_tokens_out,
+        cost.likely_usd,
+        cost.busy_seconds / cost.connections / 3600,
+    )

@@ -1,16 +1,14 @@
 """How many waves a study takes in batches: the longest chain of calls that wait for each other."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ostrom.agents.language import styles
-from ostrom.answers.random_answers import random_answer
-from ostrom.costs.rehearsing import Extreme
+from ostrom.costs.measured import asks, cell_of
+from ostrom.costs.rehearsing import Extreme, alike_steps
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
-from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch
@@ -23,8 +21,6 @@ MOST_WAVES = 48
 """Waves that are played without a word of the user: two days, if each takes an hour."""
 HOURS, MOST_HOURS = 1.0, 24.0
 """What services say about one batch: most end within an hour, and all within a day."""
-MOST_STEPS = 2000
-"""Steps after which a rehearsed match is left."""
 REHEARSED = 200
 """Different matches that are rehearsed; others count by the most that a player can be asked."""
 
@@ -44,9 +40,8 @@ class Waves:
 
 def check_batch(plan: StudyPlan, most: int | None) -> None:
     """Refuse models without batches, and matches that would wait for them more often than is allowed."""
-    for model in plan.models:
-        if not may_batch(model):
-            raise UsageError(f"--batch: {model} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)")
+    if unable := [model for model in plan.models if not may_batch(model)]:
+        raise UsageError(f"--batch: {unable[0]} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)")
     chains = Chains(plan)
     for index in range(len(plan) // plan.study.seeds):
         if plan.replicates_in_shard(index):
@@ -88,45 +83,39 @@ class Chains:
             self._complete_chains[waiting.pop().index] = before + self._chain(last)
 
     def _chain(self, unit: Unit) -> int:
-        levels = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
-        models = tuple(
-            (self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)
+        key = (
+            cell_of(unit),
+            unit.kind,
+            unit.game.name,
+            tuple((self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)),
         )
-        key = (levels, unit.kind, unit.game.name, models)
         if key not in self._chain_lengths:
-            rehearsed = len(self._chain_lengths) < REHEARSED and not unit.mechanism.society
-            self._chain_lengths[key] = self._rehearsed(unit) if rehearsed else self._bound(unit)
+            few = len(self._chain_lengths) < REHEARSED and not unit.mechanism.society
+            self._chain_lengths[key] = (self._rehearsed if few else self._bound)(unit)
         return self._chain_lengths[key]
 
     def _calls(self, unit: Unit, player: int) -> int:
         """Calls one after another for one decision of a player, tools included; 0 for one that asks no model."""
         config = unit.players[player].config
-        if config.model is None or config.tree is not None:
-            return 0
-        return styles.build(config.style).calls * (1 + (config.tool_limit.calls if config.tools else 0))
+        calls = styles.build(config.style).calls * (1 + (config.tool_limit.calls if config.tools else 0))
+        return calls if asks(config) else 0
 
     def _bound(self, unit: Unit) -> int:
-        rules, game = unit.mechanism, unit.game
-        return max(
-            (
-                rules.decisions_of(game, player, len(unit.players)) * self._calls(unit, player)
-                + self._notes(unit, player)
-                for player in range(len(unit.players))
-            ),
-            default=0,
-        )
+        players = range(len(unit.players))
+        decisions = [unit.mechanism.decisions_of(unit.game, player, len(players)) for player in players]
+        calls = (decisions[player] * self._calls(unit, player) + self._notes(unit, player) for player in players)
+        return max(calls, default=0)
 
     def _notes(self, unit: Unit, player: int) -> int:
-        if not self._calls(unit, player):
-            return 0
-        return memories.build(unit.players[player].config.memory).most_notes(unit.mechanism.longest_history(unit.game))
+        memory = memories.build(unit.players[player].config.memory)
+        return memory.most_notes(unit.mechanism.longest_history(unit.game)) if self._calls(unit, player) else 0
 
     def _rehearsed(self, unit: Unit) -> int:
         """The steps in which a model is asked, in the longest of some matches, stretched to the last round."""
         rules = prepared(self.plan, unit)
-        matches = [every_step(self.plan, unit), *(_steps(rules, unit, Extreme(last=last)) for last in (False, True))]
+        extremes = (alike_steps(rules, unit, Extreme(last=last)) for last in (False, True))
         chains = []
-        for steps in matches:
+        for steps in (every_step(self.plan, unit), *extremes):
             chain = last = 0
             for step in steps:
                 chain += max((self._calls(unit, _who(unit, decision)) for decision in step), default=0)
@@ -137,22 +126,8 @@ class Chains:
         return longest + max(self._notes(unit, p) for p in range(len(unit.players))) if longest else 0
 
 
-def _steps(rules: Mechanism, unit: Unit, extreme: Extreme) -> Iterator[list[Decision]]:
-    """What is asked in each step when everybody always says the first, or always the last, of what may be said."""
-    play = rules.play(unit.game, unit.streams)
-    try:
-        due = next(play)
-        for _ in range(MOST_STEPS):
-            yield due
-            due = play.send([random_answer(one.form, extreme, 40) for one in due])  # type: ignore[arg-type]
-    except StopIteration:
-        return
-
-
 def _who(unit: Unit, decision: Decision) -> int:
-    if decision.agent is not None and unit.players[decision.agent].observes:
-        return decision.agent
-    return decision.player
+    return decision.agent if decision.agent is not None and unit.players[decision.agent].observes else decision.player
 
 
 def _span(hours: float) -> str:

@@ -24,11 +24,7 @@ BASELINES = "baselines"
 def setting_of(config: AgentConfig, game: Game) -> dict[str, Any]:
     """Return the settings that a baseline must share with the memory that mirrors it."""
     memory = memories.build(config.memory)
-    window = None
-    if isinstance(memory, Window):
-        window = memory.k
-    elif isinstance(memory, Sanitized):
-        window = memory.window
+    window = memory.k if isinstance(memory, Window) else memory.window if isinstance(memory, Sanitized) else None
     return {
         "agent": config.client or config.label,
         "style": config.style,

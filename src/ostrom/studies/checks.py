@@ -3,6 +3,8 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
@@ -64,8 +66,12 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
         if params is not None and name not in params:
             of = f"{config.model.partition('/')[0]} models" if config.model else "models"
             text = unknown_key(name, params, f"the parameters of {of}")
-            allowed = [k if k != "extra" else "extra (a mapping of what only this server takes)" for k in params]
-            raise StudyError(text, file=file, key=f"agent.params.{name}", allowed=allowed)
+            raise StudyError(
+                text,
+                file=file,
+                key=f"agent.params.{name}",
+                allowed=[k if k != "extra" else "extra (a mapping of what only this server takes)" for k in params],
+            )
     for name, (rule, holds) in RULES.items():
         if config.params.get(name) is not None and not holds(config.params[name]):
             raise StudyError(rule, file=file, key=f"agent.params.{name}", actual=config.params[name])
@@ -73,12 +79,9 @@ def check_asking(config: AgentConfig, file: str | None) -> None:
 
 def _model_params(model: str | None) -> Iterable[str] | None:
     """Return a model's parameters; without a model, those of any client; None if unknown."""
-    if model is None:
-        return RULES
-    try:
-        return params_of(model)
-    except UsageError:  # an unknown provider is reported when models are checked
-        return RULES
+    with suppress(UsageError):  # an unknown provider is reported when models are checked
+        return RULES if model is None else params_of(model)
+    return RULES
 
 
 def check_attributes(agents: Iterable[AgentConfig], factors: Iterable[Factor], file: str | None) -> None:
@@ -151,8 +154,9 @@ def check_strategy_name(spec: str | Mapping[str, Any], file: str | None) -> None
         guess = full_name(name)
         if guess is None:
             raise
-        problem = f"{name!r} is no strategy but looks like a model: write {guess!r}"
-        raise StudyError(problem, file=file, key=error.key) from None
+        raise StudyError(
+            f"{name!r} is no strategy but looks like a model: write {guess!r}", file=file, key=error.key
+        ) from None
 
 
 def library_of(config: AgentConfig, library: Library, file: str | None) -> Library:
@@ -162,8 +166,12 @@ def library_of(config: AgentConfig, library: Library, file: str | None) -> Libra
     except StudyError as error:
         if error.key not in ("agent.prompts", "agent.framing.language"):
             raise
-        setting = config.prompts if error.key == "agent.prompts" else config.framing.language
-        raise StudyError(error.problem, file=file, key=error.key, actual=setting) from None
+        raise StudyError(
+            error.problem,
+            file=file,
+            key=error.key,
+            actual=config.prompts if error.key == "agent.prompts" else config.framing.language,
+        ) from None
 
 
 def check_prompts(config: AgentConfig, library: Library, file: str | None) -> None:
@@ -202,11 +210,11 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
 def long_tables(units: Iterable[Unit]) -> str:
     """Return a warning if prompts list the payoffs of very many outcomes; empty otherwise."""
     for unit in units:
-        framings = {player.config.framing.payoffs for player in unit.players if player.config.kind == "model"}
-        tables = framings - {"formula", "words", None}
+        framings = [player.config.framing for player in unit.players if player.config.kind == "model"]
+        tables = any(framing.payoffs not in ("formula", "words", None) for framing in framings)
         outcomes = math.prod(map(len, unit.game.actions)) if isinstance(unit.game, TensorGame) else 0
         if tables and outcomes >= MOST_OUTCOMES:
-            short = all(formula_of(unit.game, seat) is not None for seat in range(unit.game.seats))
+            short = None not in [formula_of(unit.game, seat) for seat in range(unit.game.seats)]
             way = "formula` says the same in a line" if short else "null` leaves them out"
             tokens = int(float(f"{outcomes * unit.game.seats * TOKENS:.2g}"))
             return (
@@ -245,13 +253,14 @@ def check_policy_action(policy: str, game: Game, file: str | None) -> None:
     """Refuse 'default:ACTION' if no seat of the game has that action."""
     kind, _, action = policy.partition(":")
     if kind == "default" and not any(action in names for names in game.actions):
-        allowed: dict[str, None] = {}
-        for names in game.actions:  # amounts are not listed: there may be a billion of them
-            ends = [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
-            allowed |= dict.fromkeys(ends)
+        # Amounts are not listed: there may be a billion of them.
+        options = [
+            [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
+            for names in game.actions
+        ]
         raise StudyError(
             f"game {game.name} has no such action", file=file, key="invalid.policy", actual=policy,
-            allowed=[f"default:{name}" for name in allowed],
+            allowed=[f"default:{name}" for name in dict.fromkeys(chain(*options))],
         )  # fmt: skip
 
 
@@ -290,28 +299,24 @@ def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) 
     Of moves that are fixed beforehand those of all rounds are asked for. What fits after the first move may depend on
     what others do: there, only a name in place of an amount, or what is no option, is refused.
     """
-    rounds: list[Round] = []
+    rounds, moved = list[Round](), False
     playing = Rounds(game, mechanism.name, Streams(0, 0))
-    moved = False
-    last = min(max(strategy.fixed_rounds, 1), mechanism.most_rounds(game), MOST_TRIED)
-    for number in range(1, last + 1):
+    for number in range(1, min(max(strategy.fixed_rounds, 1), mechanism.most_rounds(game), MOST_TRIED) + 1):
         moves = playing.play(number, History(rounds), None)
         try:
             due = next(moves)
             while True:
-                done = []
-                for decision in due:
-                    form = decision.form
-                    value = form.low if isinstance(form, Number) else getattr(form, "options", ("",))[0]
+                values = [
+                    d.form.low if isinstance(d.form, Number) else getattr(d.form, "options", ("",))[0] for d in due
+                ]
+                for place, decision in enumerate(due):
                     if decision.player == seat:
-                        value = _tried(strategy, decision, value, strict=not moved)
+                        values[place] = _tried(strategy, decision, values[place], strict=not moved)
                         moved = True
-                    done.append(Answer(value))
-                due = moves.send(done)
+                due = moves.send(list(map(Answer, values)))
         except StopIteration as stop:
-            played: Round = stop.value
-        rounds.append(played)
-        if played.void or playing.over is not None:
+            rounds.append(stop.value)
+        if rounds[-1].void or playing.over is not None:
             return
 
 
@@ -336,15 +341,13 @@ def _is_number(value: object) -> bool:
 
 def check_divisible(where: str, stops: bool, people: bool, together: int) -> None:
     """Refuse to split a study that must stay whole; ``together`` is how many units depend on each other."""
-    if stops:
-        raise UsageError(
-            f"{where}: a study with a stopping rule looks at all of its matches before it plays more, "
-            "and a shard has only its own (play it undivided, or without stop)"
-        )
-    if people:
-        raise UsageError(f"{where}: people come to one server (ostrom serve), not to shards")
-    if together:
-        raise UsageError(
-            f"{where}: its {together} units all share one preparation or descend from one generation, and stay "
-            "together; with more seeds or cells they can be divided"
-        )
+    reasons = {
+        "a study with a stopping rule looks at all of its matches before it plays more, and a shard has only its own "
+        "(play it undivided, or without stop)": stops,
+        "people come to one server (ostrom serve), not to shards": people,
+        f"its {together} units all share one preparation or descend from one generation, and stay together; with more "
+        "seeds or cells they can be divided": together,
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise UsageError(f"{where}: {reason}")

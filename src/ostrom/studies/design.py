@@ -4,10 +4,9 @@ Every look is written to ``looks.json`` before more seeds are played. A session 
 the journaled matches and refuses a run whose record says otherwise, so a kill at any moment changes no decision.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -77,22 +76,21 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
         for column, chosen_levels in dict(query.where or {}).items()  # type: ignore[arg-type]
     }
     per_match = isinstance(part.values, str) and "player" not in part.values
-    observed: list[Observation] = []
-    columns: set[str] = set()
-    kinds: dict[str, bool] = {}
-    for index in range(len(plan)):
-        unit = plan.unit(index)
+    observed, columns, kinds = list[Observation](), set[str](), dict[str, bool]()
+    for index, unit in ((index, plan.unit(index)) for index in range(len(plan))):
         if unit.kind != "match":
             continue
-        players = [_typed(row, types) for row in rows.planned(unit)]
+        players = [
+            {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
+            for row in rows.planned(unit)
+        ]
         for player in players:
             kinds[player["agent"]] = kinds.get(player["agent"], False) or player["strategy"] is None
         for own in [join_players({"match": index}, players)] if per_match else players:
             assert own is not None
             columns.update(own)
-            for column in wanted:
-                if column not in own:
-                    raise UnknownName("column", column, own)
+            if unknown := [column for column in wanted if column not in own]:
+                raise UnknownName("column", unknown[0], own)
             if all(as_text(own[column]) in levels for column, levels in wanted.items()):
                 observed.append(
                     Observation(bounds(index)[0] or 0.0, None, bounds(index), exact(index), own, whole=per_match)
@@ -115,11 +113,6 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
     )
 
 
-def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
-    """Convert labels to the types of the tables."""
-    return {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
-
-
 def sides_of(observed: Observations, query: Query) -> tuple[list[Observation], list[Observation]]:
     """The values at both levels of a contrast."""
     factor, levels = query.pair
@@ -135,8 +128,8 @@ def condition_columns(
     observed: Observations, query: Query, first: Sequence[Observation], second: Sequence[Observation]
 ) -> list[str]:
     """Return the columns that identify conditions: those fixed by the design, without the factor's own."""
-    names = [name for name in dict.fromkeys((*observed.factors, *SETTING)) if name in observed.columns]
-    names = [name for name in names if name != query.pair[0]]
+    own = observed.columns - {query.pair[0]}
+    names = [name for name in dict.fromkeys((*observed.factors, *SETTING)) if name in own]
     shared, confounded = shared_columns(names, first, second)
     return [name for name in names if name in shared or name in confounded]
 
@@ -185,8 +178,8 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
             )
         if old.version != new.version:  # a decision by an earlier version's rule stands
             looks[place] = old
-    rows: list[dict[str, Any]] = [look.as_dict() for look in looks]
-    write_atomically(path / FILE, orjson.dumps(rows, option=orjson.OPT_INDENT_2), sync=True)
+    rows = orjson.dumps([look.as_dict() for look in looks], option=orjson.OPT_INDENT_2)
+    write_atomically(path / FILE, rows, sync=True)
     return looks
 
 
@@ -201,8 +194,8 @@ def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
         ((one, two),) = level_pairs(observed, factor, levels)
     except NoSuchLevel:
         return blind(rule, seeds)
-    sides = [[row for row in observed.rows if row[factor] == side] for side in (one, two)]
-    return decide(rule, comparison(observed, sides[0], sides[1], factor, ()), seeds)
+    first_side, second_side = ([row for row in observed.rows if row[factor] == side] for side in (one, two))
+    return decide(rule, comparison(observed, first_side, second_side, factor, ()), seeds)
 
 
 def _look_text(look: Look) -> str:

@@ -49,6 +49,11 @@ class Factor:
         """Return the names of the columns that depend on its levels."""
         return tuple(dict.fromkeys(name for level in self.levels for name in level.traits))
 
+    @property
+    def paths(self) -> set[str]:
+        """Return the paths of the fields that its levels set."""
+        return {path for level in self.levels for path in level.assigns}
+
 
 def read_factors(vary: Mapping[str, Any], file: str | None = None) -> tuple[Factor, ...]:
     """The factors of a study. Three ways to write one:
@@ -108,10 +113,11 @@ def _field(name: str, path: Any, levels: Any, where: str, file: str | None) -> F
     for level in levels:
         if isinstance(level, Mapping) and not isinstance(level.get("label", ""), str):
             raise StudyError("must be a text", file=file, key=f"{where}.label", actual=level["label"])
-    labels = [_label(level) for level in levels]
-    if len(set(map(str, labels))) != len(labels):
-        labels = [_full_label(level) for level in levels]
-    if len(set(map(str, labels))) != len(labels):
+    for label_of in (_label, _full_label):
+        labels = list(map(label_of, levels))
+        if len(set(map(str, labels))) == len(labels):
+            break
+    else:
         raise StudyError("names a level twice", file=file, key=where, actual=levels)
     # A level's label is its name in tables and charts, not a parameter of the part.
     values = [{k: v for k, v in one.items() if k != "label"} if isinstance(one, Mapping) else one for one in levels]
@@ -136,7 +142,6 @@ def _drawn_from(spec: Mapping[str, Any], where: str, file: str | None) -> list[E
 def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None) -> Factor:
     if not levels:
         raise StudyError("needs at least one level", file=file, key=where, actual=dict(levels))
-    factor_levels = []
     for label, assigns in levels.items():
         if not isinstance(assigns, Mapping):
             raise StudyError(
@@ -146,8 +151,7 @@ def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None
         for path in assigns:
             if not isinstance(path, str):
                 raise StudyError("must name a field", file=file, key=f"{where}.{label}", actual=path)
-        factor_levels.append(Level(label, dict(assigns)))
-    return Factor(name, tuple(factor_levels))
+    return Factor(name, tuple(Level(label, dict(assigns)) for label, assigns in levels.items()))
 
 
 def _label(value: Any) -> Any:
@@ -162,11 +166,8 @@ def _full_label(value: Any) -> Any:
         rest = ",".join(f"{k}={v}" for k, v in value.items() if k != "name")
         name = readable(str(value["name"]))
         return name if not rest and name != value["name"] else f"{name}:{rest}"
-    return value if isinstance(value, str | int | float | bool) else _text(value)
-
-
-def _text(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    plain = isinstance(value, str | int | float | bool)
+    return value if plain else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
 MOST_CHECKED = 1_000_000
@@ -246,16 +247,14 @@ class Grid:
         for name, wanted in entry.items():
             if name not in names:
                 raise StudyError(unknown_key(name, names, "the factors"), file=file, key=where, allowed=names)
-            place = names.index(name)
+            place, chosen = names.index(name), wanted if isinstance(wanted, list) else [wanted]
             labels = [str(level.label) for level in self.factors[place].levels]
-            allowed = set()
-            for label in wanted if isinstance(wanted, list) else [wanted]:
+            for label in chosen:
                 if str(label) not in labels:
                     raise StudyError(
                         "is no level of the factor", file=file, key=f"{where}.{name}", actual=label, allowed=labels
                     )
-                allowed.add(labels.index(str(label)))
-            rule.append((place, allowed))
+            rule.append((place, {labels.index(str(label)) for label in chosen}))
         return rule
 
 
@@ -273,20 +272,21 @@ def set_path(data: dict[str, Any], path: str, value: Any) -> None:
     for step in way:
         key: Any = step if step in here else _key(step)
         inner = here.get(key)
-        if isinstance(inner, str) and ":" not in inner:
-            inner = {"name": inner}
-        elif inner is None:
-            inner = {}
-        elif not isinstance(inner, dict):
+        if not isinstance(inner, dict | None) and (not isinstance(inner, str) or ":" in inner):
             raise StudyError("cannot be given fields", key=".".join(way), actual=inner)
-        here[key] = inner
-        here = inner
+        here[key] = {"name": inner} if isinstance(inner, str) else {} if inner is None else inner
+        here = here[key]
     here[_key(last)] = deepcopy(value)
 
 
 def _key(step: str) -> str | int:
     """Return a part of a path as a key: seats and places are numbers."""
     return int(step) if step.isascii() and step.isdigit() and len(step) < 19 else step
+
+
+def overlap(one: str, two: str) -> bool:
+    """Return whether two paths are equal, or one contains the other."""
+    return f"{one}.".startswith(f"{two}.") or f"{two}.".startswith(f"{one}.")
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,16 +299,14 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """
     result = dict(base)
     for key, value in over.items():
-        old = result.get(key)
-        if isinstance(old, Mapping) and isinstance(value, Mapping) and not _another(old, value):
-            result[key] = merge(old, value)
-        else:
-            result[key] = deepcopy(value)
+        old: Any = result.get(key)
+        result[key] = merge(old, value) if _same_part(old, value) else deepcopy(value)
     return result
 
 
-def _another(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    return "name" in new and new["name"] != old.get("name")
+def _same_part(old: Any, new: Any) -> bool:
+    both = isinstance(old, Mapping) and isinstance(new, Mapping)
+    return both and new.get("name", old.get("name")) == old.get("name")
 
 
 WAYS = ("model", "strategy", "person", "mcp", "recorded")
@@ -322,8 +320,7 @@ def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     {'style': 'direct', 'strategy': 'grim'}
     """
     decides = any(over.get(way) for way in WAYS)
-    base = {name: value for name, value in agent.items() if not (decides and name in (*WAYS, "called"))}
-    return merge(base, over)
+    return merge({name: value for name, value in agent.items() if not (decides and name in (*WAYS, "called"))}, over)
 
 
 LONGEST_NAME = 60
@@ -360,8 +357,7 @@ class Cell:
     def places(self, generation: int) -> range:
         """Return the units of a generation; preparations belong to the first one."""
         start = len(self.preparations) + generation * len(self.seatings)
-        end = min(start + len(self.seatings), self.size)
-        return range(start if generation else 0, end)
+        return range(start if generation else 0, min(start + len(self.seatings), self.size))
 
     def seating(self, place: int) -> tuple[tuple[Seated, ...], int]:
         """Return the players and the generation of the unit at a place after the preparations."""
@@ -470,15 +466,14 @@ def watching_types(
     >>> watching_types(["gpt", "grim"], {"grim"}, "models", "s.yaml")
     ['gpt']
     """
-    if selection == "all":
-        return list(types)
-    if selection == "models":
-        return [name for name in types if name not in scripts] or list(types)
+    if selection in ("all", "models"):
+        return [name for name in types if selection == "all" or name not in scripts] or list(types)
     names = [selection] if isinstance(selection, str) else list(selection)
     for name in names:
         if name not in types:
-            allowed = ["models", "all", *types]
-            raise StudyError("names no type of the study", file=file, key="observers", actual=name, allowed=allowed)
+            raise StudyError(
+                "names no type of the study", file=file, key="observers", actual=name, allowed=["models", "all", *types]
+            )
     return names
 
 
@@ -487,12 +482,11 @@ def clients_of(configs: Iterable[AgentConfig]) -> dict[str, dict[str, Any]]:
     clients: dict[str, dict[str, Any]] = {}
     common: dict[str, dict[str, Any]] = {}
     for config in configs:
-        if config.model is None or config.client is None or config.tree is not None:
-            continue
-        shared = common_settings(config.model, config.settings)
-        if common.setdefault(config.model, shared) != shared:
-            raise StudyError(f"model {config.model} is given two different settings", key="agent.settings")
-        clients.setdefault(config.client, config.settings)
+        if config.model is not None and config.client is not None and config.tree is None:
+            shared = common_settings(config.model, config.settings)
+            if common.setdefault(config.model, shared) != shared:
+                raise StudyError(f"model {config.model} is given two different settings", key="agent.settings")
+            clients.setdefault(config.client, config.settings)
     return clients
 
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from ostrom.agents.config import AgentConfig
-from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
@@ -55,10 +54,8 @@ class ForkPoint:
 
     def step_of(self, number: int) -> int | None:
         """The first step with a decision of this round or a later one; None if there is no such step."""
-        for step, decisions in enumerate(self.steps):
-            if any(d.view.round >= number for d in decisions):
-                return step
-        return None
+        steps = enumerate(self.steps)
+        return next((step for step, due in steps if any(d.view.round >= number for d in due)), None)
 
     def before(self, step: int) -> dict[Place, Journaled]:
         """The answers of all steps before this one."""
@@ -75,10 +72,8 @@ def point_of(run: Run, match: int) -> ForkPoint:
         how = "is not finished" if ended is None else f"{ended[0]}: {ended[1]}"
         raise UsageError(f"{run.name}: match {match} {how}; only finished matches can be forked")
     refuse_other_prompts(run.manifest["prompts"], run.plan.prompts, run.name, "it cannot be gone on with")
-    outcomes = None
-    if unit.needs:
-        prepared = [run.journal.outcome_of(index) for index in unit.needs]
-        outcomes = tuple(entry[3] for entry in prepared if entry is not None)
+    prepared = map(run.journal.outcome_of, unit.needs)
+    outcomes = tuple(entry[3] for entry in prepared if entry is not None) if unit.needs else None
     steps, outcome, answers = run.rows.replayed(unit)
     assert outcome is not None, "a finished match has an outcome"
     return ForkPoint(unit, answers, steps, len({r.number for r in outcome.played}), outcomes)
@@ -127,8 +122,7 @@ class ForkPlan(StudyPlan):
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Yield the questions of the parent match, to the players of the fork."""
-        last = self.unit(len(self) - 1)
-        yield self.parent, [seated.config for seated in (*last.players, *self.parent.players)]
+        yield self.parent, [seated.config for seated in (*self.unit(len(self) - 1).players, *self.parent.players)]
 
     def _ready(self, count: int, *factors: Factor) -> None:
         """Set the number of units and their varying factors; call it last in ``__init__``."""
@@ -159,14 +153,10 @@ async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: 
             there = journal.answers(unit)
             for (step, player, part), (answer, _, question) in answers.items():
                 if (step, player, part) not in there:
+                    copy = replace(answer, facts={**(answer.facts or {}), "copied": True})
                     # 0 unreadable replies: those before this answer are counted in the parent.
-                    journal.answer(unit, step, player, part, mark_copied(answer), 0, question)
+                    journal.answer(unit, step, player, part, copy, 0, question)
         for unit in finished:
             if unit not in states:
                 journal.finish(unit, "done", None, len({step for step, _, _ in copies[unit]}))
         await journal.flush()
-
-
-def mark_copied(answer: Answer) -> Answer:
-    """The answer with the mark of a copy."""
-    return replace(answer, facts={**(answer.facts or {}), "copied": True})

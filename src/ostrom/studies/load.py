@@ -10,6 +10,7 @@ has is a mistake, and so is a factor that a question neither fixes, shows, contr
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -37,8 +38,11 @@ COLUMNS = RESERVED | {"game", "mechanism", "model", "strategy", "agent_memory"}
 
 def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
     """Refuse questions with unknown names, and questions that pool a factor silently."""
-    factors = read_factors(study.vary, file)
-    written = [*factors, *_written(raw, file)]
+    factors, stated = read_factors(study.vary, file), _written(raw, file)
+    levels: dict[str, set[str]] = {}
+    for factor in (*factors, *stated):
+        levels.setdefault(factor.name, set()).update(as_text(level.label) for level in factor.levels)
+    own_columns = {name for factor in (*factors, *stated) for name in (factor.name, *factor.traits)}
     grid = Grid(factors, study.only or (), file)
     for place, question in enumerate(study.answers):
         key = f"answers.{place}"
@@ -52,15 +56,11 @@ def check_answers(study: StudyFile, raw: Mapping[str, Any], file: str) -> None:
                 "the smallest effect that matters",
                 file=file, key=f"{key}.d",
             )  # fmt: skip
-        levels: dict[str, set[str]] = {}
-        for factor in written:
-            levels.setdefault(factor.name, set()).update(as_text(level.label) for level in factor.levels)
-            columns |= {factor.name, *factor.traits}
-        _check_names(question, columns, levels, file, key)
+        _check_names(question, columns | own_columns, levels, file, key)
         absent = {*levels} - {factor.name for factor in factors}
         if absent & {name for name in question.named if name not in (*question.pools, *question.range)}:
             continue  # this design lacks what the question is about
-        own = {factor.name for factor in _written(raw, file)}
+        own = {factor.name for factor in stated}
         if silent := [name for name in pooled_factors(question, factors, grid) if name in own]:
             raise StudyError(
                 f"averages over {', '.join(silent)}, which {'are' if len(silent) > 1 else 'is'} varied: fix it under "
@@ -74,8 +74,7 @@ def _written(raw: Mapping[str, Any], file: str) -> list[Factor]:
     presets = raw.get("presets")
     designs = [raw, *(presets.values() if isinstance(presets, Mapping) else ())]
     factors: list[Factor] = []
-    for design in designs:
-        vary = design.get("vary") if isinstance(design, Mapping) else None
+    for vary in (design.get("vary") for design in designs if isinstance(design, Mapping)):
         if isinstance(vary, Mapping):
             with suppress(OstromError):  # an unreadable design is refused when it is requested
                 factors += read_factors({name: of for name, of in vary.items() if of is not None}, file)
@@ -107,11 +106,14 @@ def _check_names(
     for part, name in names:
         if name not in columns:
             raise StudyError(unknown_key(name, sorted(columns), "the columns"), file=file, key=f"{key}.{part}")
-    for name, level in where.items():
-        for one in level if isinstance(level, list) else [level]:
-            _check_level(one, name, levels, file, f"{key}.where.{name}")
-    for one in order:
-        _check_level(one, ordered, levels, file, f"{key}.order")
+    named = [
+        (name, as_text(one), f"where.{name}")
+        for name, level in where.items()
+        for one in (level if isinstance(level, list) else [level])
+    ]
+    for name, text, part in (*named, *((ordered, as_text(one), "order") for one in order)):
+        if name in levels and MODEL not in text and text not in levels[name]:
+            raise UnknownName("level", text, sorted(levels[name])).with_place(file, f"{key}.{part}")
     if factor in levels and MODEL not in wanted and not _pair(wanted, levels[factor]):
         raise StudyError(
             "must be two of its levels, 'a - b' or '* - b'", file=file, key=f"{key}.contrast", actual=wanted,
@@ -119,17 +121,15 @@ def _check_names(
         )  # fmt: skip
 
 
-def _check_level(level: Any, name: str, levels: Mapping[str, set[str]], file: str, key: str) -> None:
-    text = as_text(level)
-    if name in levels and MODEL not in text and text not in levels[name]:
-        raise UnknownName("level", text, sorted(levels[name])).with_place(file, key)
-
-
 def _pair(wanted: str, levels: set[str]) -> bool:
     """Return whether a contrast names two levels, which may contain hyphens."""
     pieces = wanted.split("-")
-    sides = [("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))]
-    return any(second in levels and (first in levels or first == "*") for first, second in sides)
+    return any(
+        second in levels and (first in levels or first == "*")
+        for first, second in [
+            ("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))
+        ]
+    )
 
 
 def pooled_factors(question: StudyQuestion, factors: tuple[Factor, ...], grid: Grid) -> list[str]:
@@ -138,7 +138,11 @@ def pooled_factors(question: StudyQuestion, factors: tuple[Factor, ...], grid: G
     wanted = {
         name: {as_text(one) for one in (level if isinstance(level, list) else [level])} for name, level in where.items()
     }
-    cells = [cell for cell in islice(_cells(factors, grid), MOST_CELLS) if _meets(cell, wanted)]
+    cells = [
+        cell
+        for cell in islice(_cells(factors, grid), MOST_CELLS)
+        if all(cell[name] in levels for name, levels in wanted.items() if name in cell)
+    ]
     columns = set(cells[0]) if cells else set()
     visible = {*question.by, *question.range, question.over, question.ordered[0], question.pair[0], *wanted} & columns
     return [*averaged_over(cells, [factor.name for factor in factors], visible, (*question.balance, *question.pools))]
@@ -151,10 +155,6 @@ def _cells(factors: tuple[Factor, ...], grid: Grid) -> Iterator[dict[str, str]]:
         levels = {factor.name: factor.levels[at] for factor, at in zip(factors, cell, strict=True)}
         own = {name: value for level in levels.values() for name, value in level.traits.items()}
         yield {name: as_text(level.label) for name, level in levels.items()} | {n: as_text(own.get(n)) for n in traits}
-
-
-def _meets(cell: Mapping[str, str], wanted: Mapping[str, set[str]]) -> bool:
-    return all(cell[name] in levels for name, levels in wanted.items() if name in cell)
 
 
 KEYS = ("model", "replicas", "params", "settings")
@@ -221,8 +221,10 @@ def _with_replicas(entry: Any, key: str, file: str) -> Any:
             "must name one model, as in http://host:port/v1#model", file=file, key=f"{key}.replicas", actual=urls
         )
     model = entry.get("model") or f"{urls[0].partition('#')[0]}#{names.pop()}"
-    rest = {name: value for name, value in entry.items() if name != "replicas"}
-    return rest | {"model": model, "settings": {**settings, "replicas": [url.partition("#")[0] for url in urls]}}
+    return {name: value for name, value in entry.items() if name != "replicas"} | {
+        "model": model,
+        "settings": {**settings, "replicas": [url.partition("#")[0] for url in urls]},
+    }
 
 
 def _agent(fields: Any, names: Mapping[str, Any], key: str, file: str) -> Any:
@@ -232,8 +234,7 @@ def _agent(fields: Any, names: Mapping[str, Any], key: str, file: str) -> Any:
     if not isinstance(fields, Mapping) or not isinstance(fields.get("model"), str):
         return fields
     entry = _entry(fields["model"], names, f"{key}.model", file)
-    own = {name: value for name, value in fields.items() if name != "model"}
-    return merge(entry, own) if "called" in entry else fields
+    return merge(entry, {**fields, "model": entry["model"]}) if "called" in entry else fields
 
 
 def _entry(model: str, names: Mapping[str, Any], key: str, file: str) -> dict[str, Any]:
@@ -268,10 +269,8 @@ def _compound(assigns: Any, names: Mapping[str, Any], where: str, file: str) -> 
         return assigns
     fields: dict[str, Any] = {}
     for path, value in assigns.items():
-        if str(path).rpartition(".")[2] == "model" and isinstance(value, str):
-            fields |= _assigned(str(path), _entry(value, names, f"{where}.{path}", file))
-        else:
-            fields[path] = value
+        model = str(path).rpartition(".")[2] == "model" and isinstance(value, str)
+        fields |= _assigned(str(path), _entry(value, names, f"{where}.{path}", file)) if model else {path: value}
     return fields
 
 
@@ -297,7 +296,8 @@ def load_study(
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
     data = with_addresses(with_options(data, file, models, seeds, budget), file)
-    study = validate(StudyFile, with_baselines(_with_game(data), file), file)
+    stated = {key: with_baselines(value, key, file) for key, value in _with_game(data).items()}
+    study = validate(StudyFile, stated, file)
     if study.answers:
         check_answers(study, read_study(source)[0], file)
     return with_files(study, folder_of(source), file)
@@ -310,10 +310,7 @@ def _with_game(data: dict[str, Any]) -> dict[str, Any]:
         levels = levels.get("to") if levels.get("set") == "game" else list(levels.values())
     if "game" in data or not isinstance(levels, list) or not levels:
         return data
-    first = levels[0]
-    if isinstance(first, Mapping) and "game" in first:
-        first = first["game"]
-    return {**data, "game": first}
+    return {**data, "game": levels[0].get("game", levels[0]) if isinstance(levels[0], Mapping) else levels[0]}
 
 
 def with_options(
@@ -377,18 +374,18 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
     A factor or a type that the preset sets to null is left out. A key may be a path, as for ``--set``.
     """
     data = dict(raw)
-    presets = data.pop("presets", {}) or {}
-    if not isinstance(presets, Mapping):
-        raise StudyError("must map names to changes", file=file, key="presets", actual=presets)
-    presets = {str(name): changes for name, changes in presets.items()}  # YAML reads 1 as a number
+    stated = mapping_at(data.pop("presets", None) or {}, file, "presets")
+    presets = {str(name): changes for name, changes in stated.items()}  # YAML reads 1 as a number
     if preset is None:
         return merge(data, {})
     if preset not in presets:
         raise UnknownName("preset", preset, presets)
     over = dict(mapping_at(presets[preset], file, f"presets.{preset}"))
     dotted = {path: over.pop(path) for path in list(over) if isinstance(path, str) and "." in path}
-    own = mapping_at(data.get("vary"), file, "vary")
-    vary = {**own, **mapping_at(over.pop("vary", None), file, f"presets.{preset}.vary")}
+    vary = {
+        **mapping_at(data.get("vary"), file, "vary"),
+        **mapping_at(over.pop("vary", None), file, f"presets.{preset}.vary"),
+    }
     merged = merge(data, over)
     merged["vary"] = {name: levels for name, levels in vary.items() if levels is not None}
     if isinstance(merged.get("types"), Mapping):
@@ -397,8 +394,7 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
         try:
             set_path(merged, path, value)
         except StudyError as error:
-            where = f"presets.{preset}.{path}"
-            raise StudyError(f"{error.key}: {error.problem}", file=file, key=where) from None
+            raise StudyError(f"{error.key}: {error.problem}", file=file, key=f"presets.{preset}.{path}") from None
     return merged
 
 
@@ -439,14 +435,10 @@ def _scripted(types: Mapping[str, Any], models: Collection[str]) -> dict[str, An
     }
 
 
-def with_baselines(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """Return a study in which every ``memory.from: RUN`` is replaced by the actions of that run."""
-    return {key: _replaced(value, key, file) for key, value in data.items()}
-
-
-def _replaced(value: Any, path: str, file: str) -> Any:
+def with_baselines(value: Any, path: str, file: str) -> Any:
+    """Return a part of a study in which every ``memory.from: RUN`` is replaced by the actions of that run."""
     if isinstance(value, list):
-        return [_replaced(one, path, file) for one in value]
+        return [with_baselines(one, path, file) for one in value]
     if not isinstance(value, Mapping):
         return value
     fields: dict[str, Any] = {}
@@ -455,7 +447,7 @@ def _replaced(value: Any, path: str, file: str) -> Any:
         if (text == FROM and path.rpartition(".")[2] == "memory") or text.endswith(f"memory.{FROM}"):
             fields[text.removesuffix(FROM) + BASELINES] = _baselines(inner, f"{path}.{text}", file)
         else:
-            fields[key] = _replaced(inner, f"{path}.{text}", file)
+            fields[key] = with_baselines(inner, f"{path}.{text}", file)
     return fields
 
 
@@ -467,34 +459,32 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
 
     if not isinstance(run, str) or not run.strip():
         raise StudyError("must be a run: its name or folder", file=file, key=key, actual=run)
-    groups: list[tuple[dict[str, Any], dict[str, int]]] = []
+    groups: list[tuple[dict[str, Any], Counter[str]]] = []
     with open_run(run, Path("runs")) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
         rows = data.records(
             "SELECT match, round, list(action ORDER BY seat) AS actions FROM decisions "
             "WHERE kind = 'act' AND state = 'done' AND unit = 'match' AND action IS NOT NULL AND seat IS NOT NULL "
             "GROUP BY match, round ORDER BY match, round"
         )
-        counts: dict[int, dict[str, int] | None] = {}
+        counts: dict[int, Counter[str] | None] = {}
         for row in rows:
             unit = opened.plan.unit(row["match"])
             if row["match"] not in counts:
                 seated = [setting_of(player.config, unit.game) for player in unit.players if not player.observes]
                 alike = all(one == seated[0] for one in seated) and seated[0]["window"] is not None
                 if alike and seated[0] not in (who for who, _ in groups):
-                    groups.append((seated[0], {}))
+                    groups.append((seated[0], Counter()))
                 counts[row["match"]] = next((of for who, of in groups if who == seated[0]), None) if alike else None
             times = counts[row["match"]]
             if times is not None and len(row["actions"]) == unit.game.seats:
-                profile = [unit.game.index(seat, action) for seat, action in enumerate(row["actions"])]
-                text = text_of(unit.game, profile)
-                times[text] = times.get(text, 0) + 1
+                times[text_of(unit.game, list(map(unit.game.index, range(unit.game.seats), row["actions"])))] += 1
     if not any(times for _, times in groups):
         raise StudyError(
             "the run has no finished match in which one agent has all seats and a window of real rounds",
             file=file, key=key, actual=run,
         )  # fmt: skip
     return [
-        {**who, "run": run, "shares": {t: round(n / sum(times.values()), 6) for t, n in sorted(times.items())}}
+        {**who, "run": run, "shares": {text: round(n / times.total(), 6) for text, n in sorted(times.items())}}
         for who, times in groups
         if times
     ]

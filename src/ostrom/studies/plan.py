@@ -7,7 +7,7 @@ distribution adds a kind with an entry point of the group ``ostrom.plans`` that 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -116,8 +116,11 @@ class StudyPlan(Plan):
     def read(cls, source: PlanSource) -> Self:
         """Read the plan of a run from the study in its manifest."""
         check_game_files(game_hashes(source.manifest), source.file)
-        study = validate(StudyFile, source.manifest["study"], source.file, "study")
-        plan = cls(study, library_of_run(source.manifest, source.folder), source.file)
+        plan = cls(
+            validate(StudyFile, source.manifest["study"], source.file, "study"),
+            library_of_run(source.manifest, source.folder),
+            source.file,
+        )
         shard = Shard.of_manifest(source.manifest)
         return plan if shard is None else plan.divided(shard)
 
@@ -151,14 +154,12 @@ class StudyPlan(Plan):
     def resolved(self) -> dict[str, Any]:
         """Return the resolved study as plain data."""
         data: dict[str, Any] = self.study.model_dump(mode="json")
-        for name in ("people", "stop", "models", "answers"):  # a study without them keeps the form of earlier versions
-            if not data[name]:
-                del data[name]
-        if data["seeds_shared"] is None:
-            del data["seeds_shared"]
         if self.study.answers:
             data["answers"] = [one.model_dump(mode="json", exclude_defaults=True) for one in self.study.answers]
-        return data
+        unused = {name for name in ("people", "stop", "models", "answers") if not data[name]}
+        unused |= {"seeds_shared"} if data["seeds_shared"] is None else set()
+        # A study without these keys keeps the form of earlier versions.
+        return {name: value for name, value in data.items() if name not in unused}
 
     def settings(self, model: str) -> Mapping[str, Any]:
         """The client settings of a model."""
@@ -169,14 +170,8 @@ class StudyPlan(Plan):
     def _count(self) -> list[int]:
         """Return the first unit of each cell within a replicate; sizes are cached, as they depend on few fields."""
         sizes: dict[tuple[int, ...], tuple[int, int, bool]] = {}
-        relevant = [
-            any(
-                path.split(".")[0] in ("game", "mechanism", "types", "seating", "observers")
-                for level in f.levels
-                for path in level.assigns
-            )
-            for f in self.factors
-        ]
+        counted = {"game", "mechanism", "types", "seating", "observers"}
+        relevant = [not counted.isdisjoint(path.split(".")[0] for path in factor.paths) for factor in self.factors]
         starts, total, self.preparations, self.generations = [], 0, 0, 1
         prepared: dict[int, int] = {}
         for number, levels in enumerate(self.grid):
@@ -225,8 +220,12 @@ class StudyPlan(Plan):
     def divided(self, shard: Shard) -> Self:
         """Return the plan of one shard with its part of the budget; refused if every unit depends on all others."""
         together = bool(self._prepared) and self.cells * self.study.seeds == 1 < shard.of
-        where = f"{self.file}: --shard {shard}"
-        check_divisible(where, self.stop is not None, self.study.people is not None, len(self) if together else 0)
+        check_divisible(
+            f"{self.file}: --shard {shard}",
+            self.stop is not None,
+            self.study.people is not None,
+            len(self) if together else 0,
+        )
         plan = copy(self)
         plan.shard, plan.budget = shard, self.budget.for_shard(shard)
         plan._planned = sum(map(plan.replicates_in_shard, range(self._per_replicate))) if self._prepared else len(
@@ -289,8 +288,12 @@ class StudyPlan(Plan):
 
     def _beginning(self, number: int, cell: Cell) -> str:
         """Return what the beginning of a cell's prompts depends on: the game and its framing."""
-        framings = [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()]
-        return canonical([self._data(number)[0]["game"], framings])
+        return canonical(
+            [
+                self._data(number)[0]["game"],
+                [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()],
+            ]
+        )
 
     def _unit(self, replicate: int, number: int, place: int) -> Unit:
         cell = self._cell(number)
@@ -324,15 +327,13 @@ class StudyPlan(Plan):
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Yield units that together ask every question, with the configurations asked (see prompts)."""
-        met: set[tuple[int, int]] = set()
+        met: set[tuple[int, int, bool]] = set()
         for number, cell in self._sample():
             for place in range(cell.size):
-                if place < len(cell.preparations):
-                    configs = [self._seated(cell, *cell.preparations[place]).config]
-                    pairs = {(id(config), -1 - id(cell.mechanism)) for config in configs}
-                else:
-                    configs = [seated.config for seated in cell.seating(place)[0]]
-                    pairs = {(id(config), id(cell.mechanism)) for config in configs}
+                prepares = place < len(cell.preparations)
+                seating = [self._seated(cell, *cell.preparations[place])] if prepares else cell.seating(place)[0]
+                configs = [seated.config for seated in seating]
+                pairs = {(id(config), id(cell.mechanism), prepares) for config in configs}
                 if not pairs <= met:
                     met |= pairs
                     yield self._unit(0, number, place), configs
@@ -357,10 +358,9 @@ class StudyPlan(Plan):
     def signature(self, number: int) -> str:
         """Return what is played in a cell, independent of level names: equal signatures are played alike."""
         data, cell = self._data(number)[0], self._cell(number)
-        prepared = [self._seated(cell, *place) for place in cell.preparations]
         who = [
             [[p.key, p.config.identity, p.config.attributes, p.observes] for p in players]
-            for players in (*cell.seatings, prepared)
+            for players in (*cell.seatings, [self._seated(cell, *place) for place in cell.preparations])
         ]
         spare = None if self.study.people is None else [c.identity for c in cell.types.values()]
         return canonical([data["game"], data["mechanism"], who, repr(data.get("people")), spare])
@@ -390,9 +390,8 @@ class StudyPlan(Plan):
             mechanism.fit(game)
         except GameError as error:
             raise StudyError(str(error), file=self.file, key="mechanism") from None
-        preparations: tuple[tuple[str, int], ...] = ()
-        if mechanism.preparation(game, 0) is not None:
-            preparations = tuple((name, seat) for name in types for seat in range(game.seats))
+        prepared = [] if mechanism.preparation(game, 0) is None else types
+        preparations = tuple((name, seat) for name in prepared for seat in range(game.seats))
         self.keep_shapes("rules", mechanisms.shapes(data["mechanism"], game, list(types)))
         cell = Cell(labels, game, mechanism, types, seats, (), preparations, traits)
         seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
@@ -405,49 +404,44 @@ class StudyPlan(Plan):
         return replace(cell, seatings=seatings)
 
     def _traits(self, number: int) -> dict[str, Any]:
-        traits: dict[str, Any] = {}
-        for factor, level in zip(self.factors, self.grid.levels(number), strict=True):
-            traits.update(factor.levels[level].traits)
-        return traits
+        levels = zip(self.factors, self.grid.levels(number), strict=True)
+        return {name: value for factor, level in levels for name, value in factor.levels[level].traits.items()}
 
     def _assign(self, data: dict[str, Any], path: str, value: Any, factor: str) -> None:
-        root = path.split(".")[0]
-        if root not in self._base:
+        if path.split(".")[0] not in self._base:
             raise StudyError(
                 "cannot be varied", file=self.file, key=f"vary.{factor}", actual=path, allowed=sorted(self._base)
             )
         try:
             set_path(data, path, value)
         except StudyError as error:
-            problem = f"{error.key}: {error.problem}"
-            raise StudyError(problem, file=self.file, key=f"vary.{factor}", actual=path) from None
+            raise StudyError(
+                f"{error.key}: {error.problem}", file=self.file, key=f"vary.{factor}", actual=path
+            ) from None
 
     def _seatings(self, cell: Cell, seating: str, apart: Sequence[str] = ()) -> Iterator[tuple[Seated, ...]]:
         """Yield the seatings of a cell, one per match; types ``apart`` get no seat if seats have types."""
         seats, names = cell.game.seats, list(cell.types)
         if seating == "seats" or cell.mechanism.society:
             names = [name for name in names if name not in apart]
-        if cell.mechanism.society:
-            tables = [society_of(cell.mechanism, cell.game, names, self.file)]
-        elif seating == "self":
-            tables = [(name,) * seats for name in names]
-        elif seating == "ordered":
-            tables = list(product(names, repeat=seats))
-        elif seating == "versus":
-            scripts = [name for name, config in cell.types.items() if config.strategy is not None]
-            tables = [(n, *[s] * (seats - 1)) for n in names if n not in scripts for s in scripts]
-            if not tables:
-                raise StudyError(NO_VERSUS, file=self.file, key="types", actual=names)
-        elif seating == "unordered":
-            tables = list(combinations_with_replacement(names, seats))
-        else:
-            if len(names) != seats:
-                raise StudyError(
-                    f"seating 'seats' needs one type per seat: game {cell.game.name} has {seats} seats",
-                    file=self.file, key="types", actual=names,
-                )  # fmt: skip
-            tables = [tuple(names)]
-        for table in tables:
+        scripts = [name for name, config in cell.types.items() if config.strategy is not None]
+        society = cell.mechanism.society
+        if not society and seating == "versus" and not (scripts and set(names) - set(scripts)):
+            raise StudyError(NO_VERSUS, file=self.file, key="types", actual=names)
+        if not society and seating == "seats" and len(names) != seats:
+            raise StudyError(
+                f"seating 'seats' needs one type per seat: game {cell.game.name} has {seats} seats",
+                file=self.file, key="types", actual=names,
+            )  # fmt: skip
+        tables: dict[str, Callable[[], Iterable[tuple[str, ...]]]] = {
+            "society": lambda: [society_of(cell.mechanism, cell.game, names, self.file)],
+            "self": lambda: [(name,) * seats for name in names],
+            "ordered": lambda: product(names, repeat=seats),
+            "versus": lambda: [(n, *[s] * (seats - 1)) for n in names if n not in scripts for s in scripts],
+            "unordered": lambda: combinations_with_replacement(names, seats),
+            "seats": lambda: [tuple(names)],
+        }
+        for table in tables["society" if society else seating]():
             yield tuple(self._seated(cell, name, i % seats) for i, name in enumerate(table))
 
     def _observed(self, cell: Cell, seating: str, selection: str | list[str]) -> Iterator[tuple[Seated, ...]]:
@@ -456,16 +450,19 @@ class StudyPlan(Plan):
         if not count:
             yield from self._seatings(cell, seating)
             return
-        scripts = {name for name, config in cell.types.items() if config.strategy is not None}
-        names = watching_types(list(cell.types), scripts, selection, self.file)
+        names = watching_types(
+            list(cell.types),
+            {name for name, config in cell.types.items() if config.strategy is not None},
+            selection,
+            self.file,
+        )
         for players in self._seatings(cell, seating, names if selection not in ("all", "models") else ()):
             for watching in product(names, repeat=count):
                 yield (*players, *(Seated(name, cell.types[name], observes=True) for name in watching))
 
     def _seated(self, cell: Cell, name: str, seat: int) -> Seated:
         config = cell.types[name]
-        over = cell.seats.get(seat + 1)
-        if over:
+        if over := cell.seats.get(seat + 1):
             with error_at(f"seats.{seat + 1}", over):
                 config = self._player(on_top(config.model_dump(exclude_unset=True), over), cell.game)
         own = cell.names.get((name, seat))
@@ -546,15 +543,12 @@ class StudyPlan(Plan):
         if config.kind == "strategy" or pair in self._warned:
             return
         self._warned.add(pair)
-        lacking = renderer_of(config, self.library).unsupported(game)
-        if lacking:
+        if lacking := renderer_of(config, self.library).unsupported(game):
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 
     def _sample(self) -> Iterator[tuple[int, Cell]]:
-        if self.cells <= CHECK_ALL:
-            yield from ((number, self._cell(number)) for number in range(self.cells))
-            return
-        yield from ((number, self._cell(number)) for number in self.grid.covering_cells())
+        numbers = range(self.cells) if self.cells <= CHECK_ALL else self.grid.covering_cells()
+        return ((number, self._cell(number)) for number in numbers)
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
         """All model clients of the study; one with two sets of settings is refused."""

@@ -43,9 +43,7 @@ def pooled_factors(
 
 def _meets(cell: Mapping[str, Any], name: str, wanted: Any) -> bool:
     """Return whether a cell meets a condition on a column; a column that the design lacks is always met."""
-    if name not in cell:
-        return True
-    return str(cell[name]) in map(str, wanted if isinstance(wanted, list | tuple) else [wanted])
+    return name not in cell or str(cell[name]) in map(str, wanted if isinstance(wanted, list | tuple) else [wanted])
 
 
 def refuse_pooling(
@@ -61,12 +59,11 @@ def refuse_pooling(
     for name in pools:
         varied = dict.fromkeys(factor for factors, _ in designs.values() for factor in factors)
         if name not in varied:
-            what = f"is no factor of {join_words(designs)}"
-            raise StudyError(what, file=file, key=f"{key}.pools", actual=name, allowed=varied)
+            raise StudyError(
+                f"is no factor of {join_words(designs)}", file=file, key=f"{key}.pools", actual=name, allowed=varied
+            )
     for study, (factors, cells) in designs.items():
-        silent = pooled_factors(cells, factors, where, [*visible, *pools])
-        if silent:
-            names = ", ".join(silent)
+        if names := ", ".join(pooled_factors(cells, factors, where, [*visible, *pools])):
             raise StudyError(
                 f"averages over {names}, which the study {study} varies: fix it (where), show it (by) or name it "
                 f"(pools: [{names}])",
@@ -91,14 +88,11 @@ def design_of(study: str) -> tuple[tuple[str, ...], Cells]:
             level = factor.levels[place]
             cell |= level.traits
             if "game" in level.assigns and "game" not in cell:
-                cell["game"] = _game(level.assigns["game"])
+                game = level.assigns["game"]
+                cell["game"] = str(game["name"] if isinstance(game, Mapping) else game)
             cell[factor.name] = level.label
         cells.append(cell)
     return tuple(factor.name for factor in factors if len(factor.levels) > 1), cells
-
-
-def _game(spec: Any) -> str:
-    return str(spec["name"] if isinstance(spec, Mapping) else spec)
 
 
 def check_figure(

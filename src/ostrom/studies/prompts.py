@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,14 @@ from ostrom.memory import MemoryView, memories
 _INCLUDED = re.compile(r"""\{%[-+]?\s*(?:include|import|from)\s+["']([^"']+)["']""")
 
 
+EVERY_PROMPT = (
+    "prompt.txt", "system.txt", "turn.txt", "stories/neutral.txt", "common.txt", "answers/correction.txt",
+    "answers/nothing.txt", "answers/stub.txt", "amount.txt", "standing.txt", "names/number.txt", "names/short.txt",
+    "names/title.txt", "names/you.txt", "names/other.txt",
+)  # fmt: skip
+"""The files of every agent that reads prompts."""
+
+
 def prompts_of(plan: Plan) -> dict[str, str]:
     """Every prompt file that the models and persons of a plan may be shown, with a hash of its content.
 
@@ -56,8 +65,9 @@ def prompts_of(plan: Plan) -> dict[str, str]:
         used = set(_files(library, config, unit.mechanism.name, decisions))
         if unit.mechanism.missing is not None:
             used.add("history/missed.txt")
-        paths = {library.path_of(file) for file in _with_included(library, used)}
-        files[config.prompts] = files.get(config.prompts, set()) | paths
+        files[config.prompts] = files.get(config.prompts, set()) | {
+            library.path_of(file) for file in _with_included(library, used)
+        }
     return hashes(plan.library, [in_set(name, file) for name, used in files.items() for file in used])
 
 
@@ -94,39 +104,32 @@ def refuse_other_prompts(old: Mapping[str, str], new: Mapping[str, str], where: 
 def _decisions(plan: Plan, unit: Unit) -> list[Decision]:
     """Return one decision of every kind and form that occurs in a match of scripts."""
     decisions: dict[tuple[Any, ...], Decision] = {}
-    for rehearsed in rehearse(plan, unit, enough=MOST_STEPS).values():
-        for decision in rehearsed:
-            form = decision.form
-            key = (
-                decision.view.mechanism,
-                decision.kind,
-                type(form),
-                getattr(form, "name", None),
-                bool(decision.view.facts.get("observer")),
-                bool(decision.view.history),
-                decision.view.facts.get("stage"),
-            )
-            decisions.setdefault(key, decision)
+    for decision in chain(*rehearse(plan, unit, enough=MOST_STEPS).values()):
+        view, form = decision.view, decision.form
+        key = (
+            view.mechanism,
+            decision.kind,
+            type(form),
+            getattr(form, "name", None),
+            bool(view.facts.get("observer")),
+            bool(view.history),
+            view.facts.get("stage"),
+        )
+        decisions.setdefault(key, decision)
     return list(decisions.values())
 
 
 def _files(library: Library, config: AgentConfig, mechanism: str, decisions: list[Decision]) -> Iterator[str]:
     framing, style, memory = config.framing, styles.build(config.style), memories.build(config.memory)
-    yield from ("prompt.txt", "system.txt", "turn.txt", "stories/neutral.txt", "common.txt")
-    yield from ("answers/correction.txt", "answers/nothing.txt", "answers/stub.txt")
-    yield from ("amount.txt", "standing.txt")
-    yield from (f"names/{name}.txt" for name in ("number", "short", "title", "you", "other"))
+    yield from EVERY_PROMPT
     yield "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
     yield from (f"{kind}/{name}.txt" for kind, name in (("goals", framing.goal), ("hints", framing.hint)) if name)
-    if config.persona is not None and library.has(f"personas/{config.persona}.txt"):
-        yield f"personas/{config.persona}.txt"
-    if config.system is not None and library.has(f"systems/{config.system}.txt"):
-        yield f"systems/{config.system}.txt"
+    own = [f"{kind}/{name}.txt" for kind, name in (("personas", config.persona), ("systems", config.system)) if name]
+    yield from filter(library.has, own)
     if framing.language != ENGLISH:
         yield "answers/reasons.txt"
     if config.conversation == "dialogue":
-        yield from (f"dialogue/{name}.txt" for name in ("turn", "past", "results", "no_answer"))
-        yield "names/seat.txt"
+        yield from (*(f"dialogue/{name}.txt" for name in ("turn", "past", "results", "no_answer")), "names/seat.txt")
     if memory.takes_notes:
         yield from _question(library, config, mechanism, memory.asks, memory.note_form)
     kinds = (*style.questions, *((memory.asks,) if memory.takes_notes else ()))
@@ -136,12 +139,12 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         view = decision.view
         yield from rules_files(view, framing.wording)
         yield story_file(framing, view.game)
-        paths = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*kinds, "act"))
-        yield from filter(None, paths)
+        yield from filter(
+            None, (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*kinds, "act"))
+        )
         rule = not view.game.has_table
         if rule:
-            past = past_file(library, view.game, framing.story)
-            yield from (past, "games/_round.txt", "games/_labels.txt")
+            yield from (past_file(library, view.game, framing.story), "games/_round.txt", "games/_labels.txt")
             if framing.story == NEUTRAL:
                 yield game_file(view.game)
         if framing.payoffs is not None and not rule:
@@ -180,12 +183,10 @@ def _question(
 
 def with_answer_form(decision: Decision, config: AgentConfig) -> Decision:
     """Return the decision in the answer form that the agent is asked for."""
-    if isinstance(decision.form, Choice | Number) and config.kind == "model":
-        if config.answer == "mixture":
-            return replace(decision, form=mixed(decision.form))
-        if config.answer == "explained":
-            return replace(decision, form=explained(decision.form, config.framing.words))
-    return decision
+    form, way = decision.form, config.answer
+    if not isinstance(form, Choice | Number) or config.kind != "model" or way not in ("mixture", "explained"):
+        return decision
+    return replace(decision, form=mixed(form) if way == "mixture" else explained(form, config.framing.words))
 
 
 def _memory_view(config: AgentConfig, decision: Decision) -> MemoryView:
@@ -243,9 +244,7 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
     A society is played briefly.
     """
     by_player: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
-    for step, decisions in enumerate(_steps(unit, prepared(plan, unit).shortened())):
-        if isinstance(decisions, Outcome) or step == MOST_STEPS:
-            break
+    for decisions in _first_steps(unit, prepared(plan, unit).shortened()):
         for decision in decisions:
             by_other = decision.agent is not None and unit.players[decision.agent].observes
             by_player[decision.agent if by_other and decision.agent is not None else decision.player].append(decision)
@@ -255,11 +254,13 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
 
 
 def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:
-    """Yield the decisions of each step when everybody plays at random, up to a limit."""
-    for step, decisions in enumerate(_steps(unit, prepared(plan, unit))):
-        if isinstance(decisions, Outcome) or step == MOST_STEPS:
-            return
-        yield decisions
+    """Return the decisions of each step when everybody plays at random, up to a limit."""
+    return _first_steps(unit, prepared(plan, unit))
+
+
+def _first_steps(unit: Unit, rules: Mechanism) -> Iterator[list[Decision]]:
+    """Return the decisions of the first ``MOST_STEPS`` steps."""
+    return (due for due in islice(_steps(unit, rules), MOST_STEPS) if not isinstance(due, Outcome))
 
 
 def prepared(plan: Plan, unit: Unit) -> Mechanism:
@@ -279,15 +280,12 @@ def _steps(unit: Unit, rules: Mechanism) -> Iterator[list[Decision] | Outcome]:
     agents = [ScriptedAgent(strategies.build("random")) for _ in unit.players]
     streams = unit.streams
     play = rules.play(unit.game, streams)
-    step = 0
     try:
         decisions = next(play)
-        while True:
+        for step in count():
             yield decisions
             decisions = play.send(
                 [agents[d.player].decide(d, partial(streams.chance, step, d.player)) for d in decisions]
             )
-            step += 1
     except StopIteration as stop:
-        outcome: Outcome = stop.value
-        yield outcome
+        yield stop.value

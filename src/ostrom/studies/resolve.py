@@ -38,7 +38,7 @@ from ostrom.memory import memories
 from ostrom.models import Abilities, check_model
 from ostrom.studies.checks import SAMPLED, long_tables
 from ostrom.studies.extensions import plan_class
-from ostrom.studies.factors import Factor, Grid, merge, on_top, read_factors, set_path, type_spec
+from ostrom.studies.factors import Factor, Grid, merge, on_top, overlap, read_factors, set_path, type_spec
 from ostrom.studies.files import read_study
 from ostrom.studies.load import load_study, merged, split_change, with_options
 from ostrom.studies.plan import CHECK_ALL, VARIED, StudyPlan, plan_of
@@ -72,12 +72,11 @@ def check_effects(
         )  # fmt: skip
     if preset is not None:
         data, file = merged(source, preset, ())
-        bare, _ = merged(source, None, ())
         levels = [level.assigns for factor in read_factors(data["vary"], file) for level in factor.levels]
-        for path, value in _changed(bare, data):
-            if any(path in assigns and assigns[path] == value for assigns in levels):
-                continue  # it holds in some cells, and in all of them without the factor
-            if reason := _lost(deepcopy(data), file, path, value):
+        for path, value in _changed(merged(source, None, ())[0], data):
+            # A value that is a level's holds in some cells, and in all of them without the factor.
+            level = any(path in assigns and assigns[path] == value for assigns in levels)
+            if not level and (reason := _lost(deepcopy(data), file, path, value)):
                 raise StudyError(reason, file=file, key=f"presets.{preset}.{path}")
     for change in changes:
         path, text = split_change(change)
@@ -141,20 +140,12 @@ def _lost(
     grid = Grid(factors, data.get("only") or (), file)
     if len(grid) > LOOKED_THROUGH or any(_reached(_assigned(data, factors, levels)) for levels in grid):
         return None
-    names = [
-        factor.name
-        for factor in factors
-        if any(_overlap(path, other) for level in factor.levels for other in level.assigns)
-    ]
-    if names:
-        return f"has no effect: the study varies it (factor {', '.join(names)})"
-    if root == "variants":
-        return "has no effect: variants are for models that are named with --model"
-    return "has no effect: types, seats or --model replace it everywhere"
-
-
-def _overlap(one: str, two: str) -> bool:
-    return f"{one}.".startswith(f"{two}.") or f"{two}.".startswith(f"{one}.")
+    names = [factor.name for factor in factors if any(overlap(path, other) for other in factor.paths)]
+    reason = f"the study varies it (factor {', '.join(names)})" if names else (
+        "variants are for models that are named with --model" if root == "variants" else
+        "types, seats or --model replace it everywhere"
+    )  # fmt: skip
+    return f"has no effect: {reason}"
 
 
 def _assigned(data: Mapping[str, Any], factors: Sequence[Factor], levels: Sequence[int]) -> dict[str, Any]:
@@ -170,11 +161,8 @@ def _reached(cell: Mapping[str, Any]) -> bool:
     """Return whether the marker reaches some player of a cell."""
     people = cell.get("people") or {}
     games = people.get("games") or {"": {}}
-    if _marked(people) or any(
-        _marked([merge(cell, over).get(name) for name in ("game", "mechanism")]) for over in games.values()
-    ):
-        return True
-    if _marked([cell.get("seating"), cell.get("observers")]):
+    rules = [merge(cell, over).get(name) for over in games.values() for name in ("game", "mechanism")]
+    if _marked([people, *rules, cell.get("seating"), cell.get("observers")]):
         return True
     agents = [on_top(cell.get("agent") or {}, type_spec(spec)) for spec in (cell.get("types") or {"": {}}).values()]
     marked = [agent for agent in agents if _marked(agent)]
@@ -248,9 +236,11 @@ def resolve_run(
         data["seeds"] = seeds
     if options.bounds:
         data["budget"] = {**(data.get("budget") or {}), **options.bounds}
-    study = validate(StudyFile, data, file, "study")
-    prompts = None if options.prompts is None else str(options.prompts)
-    plan = StudyPlan(study, library_of_run(manifest, home.path, prompts), file)
+    plan = StudyPlan(
+        validate(StudyFile, data, file, "study"),
+        library_of_run(manifest, home.path, None if options.prompts is None else str(options.prompts)),
+        file,
+    )
     check_plan(plan)
     if (shard := Shard.of_manifest(manifest)) is not None:
         plan = plan.divided(shard)
@@ -333,15 +323,15 @@ RECORDED = {name: declaration for name, declaration in DECLARED.items() if decla
 def save_session(folder: Path, options: PlayOptions) -> None:
     """Store the options of a run; if that fails the run continues without them."""
     with suppress(OSError, RunError):
-        text = orjson.dumps({name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2)
-        write_atomically(folder / SESSION, text)
+        write_atomically(
+            folder / SESSION,
+            orjson.dumps({name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2),
+        )
 
 
 def _plain(value: Any) -> Any:
     """Return a value for the file; paths are absolute, so that a run can be resumed from any folder."""
-    if isinstance(value, Path):
-        return str(value.resolve())
-    return None if isinstance(value, dict) else value
+    return str(value.resolve()) if isinstance(value, Path) else None if isinstance(value, dict) else value
 
 
 def load_session(folder: Path, options: PlayOptions) -> PlayOptions:
@@ -356,16 +346,15 @@ def load_session(folder: Path, options: PlayOptions) -> PlayOptions:
     wrong = f"{file}: is not what ostrom writes there (repeat `ostrom run` with its options)"
     if not isinstance(data, dict) or set(data) != set(RECORDED):
         raise RunError(wrong)
-    stored = {name: data[name] for name in RECORDED}
     stated = options.stated()
     try:
-        recorded = PlayOptions(**{name: _checked(name, value) for name, value in stored.items()})
+        recorded = PlayOptions(**{name: _checked(name, data[name]) for name in RECORDED})
         recorded.check()
     except (TypeError, UsageError):
         raise RunError(wrong) from None
-    foreign = {name: value for name, value in stored.items() if RECORDED[name].foreign and value is not None}
-    if missing := {name: str(value) for name, value in foreign.items() if name not in stated}:
-        words = " ".join(f"--{name.replace('_', '-')} {shlex.quote(v)}" for name, v in missing.items())
+    foreign = [name for name in RECORDED if RECORDED[name].foreign and data[name] is not None and name not in stated]
+    if foreign:
+        words = " ".join(f"--{name.replace('_', '-')} {shlex.quote(str(data[name]))}" for name in foreign)
         raise RunError(
             f"{file}: names what lies outside the run folder, which is used only if you give it yourself: "
             f"ostrom resume {shlex.quote(str(folder))} {words}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostrom.agents.base import OutsideSeats
 from ostrom.agents.commands import allow_commands
+from ostrom.agents.config import AgentConfig
 from ostrom.engine.entries import answer_columns
 from ostrom.engine.folder import (
     FREE_TO_CHANGE,
@@ -214,13 +215,21 @@ async def play_plan_async(
 
 def _outside_seats(plan: Plan, options: PlayOptions) -> OutsideSeats | None:
     """Return the seats of external agents; None if the plan has none."""
-    players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
-    if all(config.mcp is None for config in plan.agents or players):
+    if all(config.mcp is None for config in _agents(plan)):
         return None
-    if options.on_cluster or options.batch:
-        option = "--executor ray" if options.on_cluster else "--batch"
-        raise UsageError(f"{option}: agents at seats (mcp) are asked by this process, one decision at a time")
+    _refuse_elsewhere(options, "agents at seats (mcp) are asked by this process, one decision at a time")
     return seat_hosts.get("mcp")(plan, options)
+
+
+def _agents(plan: Plan) -> Iterable[AgentConfig]:
+    """Return the agents of a plan; those of its first unit where it states none."""
+    return plan.agents or [seated.config for unit in islice(plan.units(), 1) for seated in unit.players]
+
+
+def _refuse_elsewhere(options: PlayOptions, why: str) -> None:
+    """Refuse to play on other machines or in batches."""
+    if options.on_cluster or options.batch:
+        raise UsageError(f"{'--executor ray' if options.on_cluster else '--batch'}: {why}")
 
 
 async def _play_once(
@@ -242,9 +251,8 @@ async def _play_once(
     models: dict[str, Model] = {}
     runner: Runner | None = None
     try:
-        if options is None or not options.on_cluster:
-            for model in plan.models:
-                models[model] = (open_models or _open)(model, plan.settings(model))
+        for model in plan.models if options is None or not options.on_cluster else ():
+            models[model] = (open_models or _open)(model, plan.settings(model))
         runner = Runner(plan, folder, plan.library, models, options, open_models)
         await runner.open()
         folder.lock()
@@ -264,12 +272,10 @@ async def _play_once(
 
 def check_commands(plan: Plan, options: PlayOptions) -> None:
     """Refuse programs in the plan that the user did not allow, or that would run on other machines."""
-    players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
-    commands = [named for config in plan.agents or players for named in config.commands]
+    commands = [named for config in _agents(plan) for named in config.commands]
     allow_commands(commands, options.allow_command, plan.file)
-    if commands and (options.on_cluster or options.batch):
-        option = "--executor ray" if options.on_cluster else "--batch"
-        raise UsageError(f"{option}: the commands of a study run beside its matches, in this process alone")
+    if commands:
+        _refuse_elsewhere(options, "the commands of a study run beside its matches, in this process alone")
 
 
 def _open(name: str, settings: Mapping[str, Any]) -> Model:
@@ -318,8 +324,12 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
     old = check_same(folder, plan)
     if (old.get("shard") or {}).get("trees") != _trees(plan):
         raise RunError(f"{folder.path}: was played with other trees (put back those that it was begun with)")
-    home = _absolute(plan.library.folder) or old.get("prompts_folder")
-    new = {**old, "study": study, "prompts_folder": home, **forked}
+    new = {
+        **old,
+        "study": study,
+        "prompts_folder": _absolute(plan.library.folder) or old.get("prompts_folder"),
+        **forked,
+    }
     packages = parts_of_packages(study)
     for key, here in (("parts", packages), ("code", code_of_packages(packages))):
         for part, package in here.items():  # a run may be resumed with another version
@@ -377,8 +387,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
             "another --name; a run that was played: ostrom register --played)"
         )
     plan.registered = bound or None
-    changes = changed(old["study"], plan.resolved())
-    changes += changed(old.get("parent") or {}, plan.forked_from or {})
+    changes = changed(old["study"], plan.resolved()) + changed(old.get("parent") or {}, plan.forked_from or {})
     if changes:
         summary = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
         raise RunError(f"{folder.path}: holds another study: {summary} (choose another --name to keep both)")
@@ -388,8 +397,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return the relevant differences between two studies; more seeds, or a policy instead of fail, are none."""
-    left = {k: v for k, v in old.items() if k not in FREE_TO_CHANGE}
-    right = {k: v for k, v in new.items() if k not in FREE_TO_CHANGE}
+    left, right = ({k: v for k, v in study.items() if k not in FREE_TO_CHANGE} for study in (old, new))
     for more in MAY_GROW:
         if left.get(more, 1) < right.get(more, 1):
             left[more] = right[more]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ostrom.agents.policy import check_policy
 from ostrom.analysis.questions import MOST, StudyQuestion
@@ -23,24 +23,22 @@ MOST_SEEDS = 1_000_000_000
 """The most seeds; match numbers are 64-bit integers."""
 
 
-class InvalidRule(Declared):
-    """The policy for unreadable answers."""
-
-    retries: int = Field(default=3, ge=0, le=100)
-    policy: str = "fail"
-
-    @field_validator("policy")
-    @classmethod
-    def _check_policy(cls, value: str) -> str:
-        return _policy(value)
-
-
 def _policy(value: str) -> str:
     try:
         check_policy(value)
     except StudyError as error:
         raise ValueError(str(error)) from None
     return value
+
+
+Policy = Annotated[str, AfterValidator(_policy)]
+
+
+class InvalidRule(Declared):
+    """The policy for unreadable answers."""
+
+    retries: int = Field(default=3, ge=0, le=100)
+    policy: Policy = "fail"
 
 
 class BudgetRule(Declared):
@@ -106,7 +104,7 @@ class StudyFile(Declared):
     )
     seed: int = Field(default=0, ge=0, le=2**53)
     invalid: InvalidRule = Field(default_factory=InvalidRule)
-    refused: str = Field(
+    refused: Policy = Field(
         default="fail",
         description="what happens when a content filter or the model itself declines to answer: fail, "
         "skip-match, uniform or default:<action>; it is not asked again",
@@ -120,11 +118,6 @@ class StudyFile(Declared):
         default=None, description="a sequential design: seeds are played in looks until a criterion is met"
     )
     people: People | None = Field(default=None, description="people in the browser, see `ostrom serve`")
-
-    @field_validator("refused")
-    @classmethod
-    def _check_policy(cls, value: str) -> str:
-        return _policy(value)
 
     @field_validator("vary", mode="before")
     @classmethod

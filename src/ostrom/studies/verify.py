@@ -94,8 +94,7 @@ def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, proce
         chain.check_models()
         units = [unit.index for unit, _, _ in run.rows.played()]
         with_rows = sum(end.rows is not None for end in run.journal.unit_records())
-        many = processes or ((os.cpu_count() or 1) if entries > MOST_AT_ONCE else 1)
-        count = min(many, len(units) or 1)
+        count = min(processes or ((os.cpu_count() or 1) if entries > MOST_AT_ONCE else 1), len(units) or 1)
         # A notebook has a running event loop, so a thread runs the check.
         alone = count == 1 and asyncio._get_running_loop() is None
         replayed = _alone(run, units, rows) if alone else _together(path, units, rows, count)
@@ -111,9 +110,12 @@ def check_run(path: Path, *, rows: bool = False, tell: Tell | None = None, proce
 def _sum(name: str, shards: Sequence[Checked]) -> Checked:
     """Return the sums over all shards."""
     numbers = ("entries", "replayed", "compared", "followed", "made")
-    totals = {number: sum(getattr(shard, number) for shard in shards) for number in numbers}
-    why = next((shard.unfollowed for shard in shards if shard.unfollowed), None)
-    return Checked(name, **totals, unfollowed=why, processes=max(shard.processes for shard in shards))
+    return Checked(
+        name,
+        **{number: sum(getattr(shard, number) for shard in shards) for number in numbers},
+        unfollowed=next((shard.unfollowed for shard in shards if shard.unfollowed), None),
+        processes=max(shard.processes for shard in shards),
+    )
 
 
 def _with_progress(replayed: Iterable[ReplayedUnit], of: int, tell: Tell | None) -> Iterator[ReplayedUnit]:
@@ -176,17 +178,20 @@ def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Itera
 
         for number, worker in enumerate(workers):
             pool.submit(read, worker, units[number::count])
-        done, running = 0, count
-        while running:
-            line = lines.get()
-            if line is None:
-                running -= 1
+        done = ended = 0
+        while ended < count:
+            if (line := lines.get()) is None:
+                ended += 1
                 continue
             if "problem" in line:
                 raise RunError(line["problem"])
             done += 1
-            rows = None if line["made"] is None else b64decode(line["made"])
-            yield ReplayedUnit(line["unit"], rows, line["refused"], line["followed"])
+            yield ReplayedUnit(
+                line["unit"],
+                None if line["made"] is None else b64decode(line["made"]),
+                line["refused"],
+                line["followed"],
+            )
         if done != len(units):
             raise RunError(f"{path}: a process that checks it ended before its time")
 

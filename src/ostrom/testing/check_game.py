@@ -4,7 +4,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from itertools import combinations
+from itertools import combinations, count
 from math import fsum
 from typing import Any
 
@@ -57,13 +57,12 @@ def _check_settled(game: Game) -> None:
     """Check that every seat has one entry per round, and that its payoffs sum to its score."""
     rules = Repetition(rounds=ROUNDS)
     for seed in range(MATCHES):
-        streams, step = Streams(seed, 1), 0
+        streams = Streams(seed, 1)
         play = rules.play(game, streams)
         try:
             due = next(play)
-            while True:
+            for step in count():
                 due = play.send([random_answer(d.form, streams.generator(step, d.player, "check")) for d in due])
-                step += 1
         except StopIteration as stop:
             why = breach(rules, game, stop.value)
             assert why is None, f"{game.name}: the law of settlement is broken: {why}"

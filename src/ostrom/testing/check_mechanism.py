@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import product
 from math import isfinite
 from typing import Any
 
@@ -86,8 +87,9 @@ def _prepared(rules: Mechanism, game: Game, seed: int, library: Library | None) 
     for seat in range(game.seats):
         preparation = rules.preparation(game, seat)
         if preparation is not None:
-            outcome = _check_play(preparation, game, 1000 + seed + seat, 1, library)
-            facts.append(json.loads(json.dumps(dict(outcome.facts))))
+            facts.append(
+                json.loads(json.dumps(dict(_check_play(preparation, game, 1000 + seed + seat, 1, library).facts)))
+            )
     if facts:
         assert len(facts) == game.seats, f"{rules.name}: only some seats have a preparation"
         return rules.with_preparations(facts)
@@ -138,8 +140,9 @@ def played_by(types: Sequence[str], streams: Streams) -> Reply:
 
     def reply(decision: Decision, step: int) -> Answer:
         player = decision.player
-        way = agents[player if decision.agent is None else decision.agent]
-        return way.decide(decision, lambda: streams.chance(step, player))
+        return agents[player if decision.agent is None else decision.agent].decide(
+            decision, lambda: streams.chance(step, player)
+        )
 
     return reply
 
@@ -183,11 +186,12 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
 
 def _check_same(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
     again = drive(rules, game, streams, lambda d, step: _answer_of(match, d, step))
-    assert again.decisions == match.decisions, f"{rules.name} in {game.name}: same answers, other decisions"
-    assert again.outcome.scores == match.outcome.scores, f"{rules.name} in {game.name}: same answers, other scores"
-    assert dict(again.outcome.facts) == dict(match.outcome.facts), (
-        f"{rules.name} in {game.name}: same answers, other facts"
-    )
+    for what, one, two in (
+        ("decisions", again.decisions, match.decisions),
+        ("scores", again.outcome.scores, match.outcome.scores),
+        ("facts", dict(again.outcome.facts), dict(match.outcome.facts)),
+    ):
+        assert one == two, f"{rules.name} in {game.name}: same answers, other {what}"
 
 
 def _check_prefixes(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
@@ -206,8 +210,7 @@ def _check_prefixes(rules: Mechanism, game: Game, match: Playing, streams: Strea
 
 
 def _answer_of(match: Playing, decision: Decision, step: int) -> Answer:
-    place = [d.player for d in match.asked[step]].index(decision.player)
-    return match.answers[step][place]
+    return match.answers[step][[d.player for d in match.asked[step]].index(decision.player)]
 
 
 def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int, preparation: bool) -> None:
@@ -225,9 +228,11 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
             assert reason and not any(played.payoffs), f"{where}: void without reason or paid: {played}"
         else:
             assert len(played.actions) == seats, f"{where}: {played}"
-        assert set(played.missed) <= set(range(game.seats)), f"{where}: {played}"
-        assert all(0 <= a < len(game.actions[s]) for s, a in enumerate(played.actions)), f"{where}: {played}"
-        assert played.expected is None or len(played.expected) == game.seats, f"{where}: {played}"
+        assert (
+            set(played.missed) <= set(range(game.seats))
+            and all(0 <= a < len(game.actions[s]) for s, a in enumerate(played.actions))
+            and (played.expected is None or len(played.expected) == game.seats)
+        ), f"{where}: {played}"
         check_plain(played.facts, f"{where}: the facts of a round")
         sat = played.players or tuple(range(game.seats))
         assert len(set(sat)) == seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
@@ -242,17 +247,19 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
 
 def _check_prompts(rules: Mechanism, match: Playing, library: Library) -> None:
     """Check that every decision can be rendered, with neutral and own labels, and read back."""
-    for framing in (Framing(), Framing(labels="actions", order="reversed")):
-        for style in ("direct", "reasoned"):
-            renderer = PromptRenderer(framing, library, style)
-            for step in _sample(len(match.asked)):
-                for decision, answer in zip(match.asked[step], match.answers[step], strict=True):
-                    _check_prompt(rules, renderer, decision, answer)
+    last = len(match.asked) - 1
+    places = sorted({0, 1, 2, (last + 1) // 2, last - 1, last} & set(range(last + 1)))
+    framings = (Framing(), Framing(labels="actions", order="reversed"))
+    for framing, style, step in product(framings, ("direct", "reasoned"), places):
+        renderer = PromptRenderer(framing, library, style)
+        for decision, answer in zip(match.asked[step], match.answers[step], strict=True):
+            _check_prompt(rules, renderer, decision, answer)
 
 
 def _check_prompt(rules: Mechanism, renderer: PromptRenderer, decision: Decision, answer: Answer) -> None:
-    memory = memories.build("full").show(decision.view, lambda n, _: np.random.default_rng(n))
-    prompt = renderer.prompt(decision, memory, None, {})
+    prompt = renderer.prompt(
+        decision, memories.build("full").show(decision.view, lambda n, _: np.random.default_rng(n)), None, {}
+    )
     where = f"{rules.name}, {decision.kind}"
     assert prompt.text.strip() == prompt.text, f"{where}: the prompt has blank ends"
     assert "\n\n\n" not in prompt.text, f"{where}: the prompt has a gap of several lines"
@@ -285,8 +292,3 @@ def _labelled(value: Any, labels: Mapping[str, str]) -> Any:
             return [_labelled(item, labels) for item in value]
         case _:
             return labels.get(value, value) if isinstance(value, str) else value
-
-
-def _sample(steps: int) -> list[int]:
-    """Return a few steps of a long match: the first, some in between, the last."""
-    return sorted({0, 1, 2, steps // 2, steps - 2, steps - 1} & set(range(steps)))

@@ -58,8 +58,12 @@ def check_view(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 
     view, notes = view_after(game, rounds, seat), _notes(memory, view_after(game, rounds, seat))
     past = memory.show(view, draws(seed, seat), notes)
     assert _plain(memory.show(view, draws(seed, seat), notes)) == _plain(past), "shows another past each time"
-    longer = [*rounds, *(replace(r, number=len(rounds) + i) for i, r in enumerate(rounds[:3], 1))]
-    cut = replace(view, history=History(longer, len(rounds)))
+    cut = replace(
+        view,
+        history=History(
+            [*rounds, *(replace(r, number=len(rounds) + i) for i, r in enumerate(rounds[:3], 1))], len(rounds)
+        ),
+    )
     assert _plain(memory.show(cut, draws(seed, seat), notes)) == _plain(past), "knows rounds to come"
     altered = [replace(r, facts={"private": seat + i}) for i, r in enumerate(rounds)]
     assert _plain(memory.show(view_after(game, altered, seat), draws(seed, seat), notes)) == _plain(past), (

@@ -52,10 +52,8 @@ def check_chart(
 
 
 def _panel(panel: Any) -> Any:
-    if isinstance(panel, str):
-        return panels.build(panel)
-    if isinstance(panel, Mapping):
-        return panel_of(panel)
+    if isinstance(panel, str | Mapping):
+        return panels.build(panel) if isinstance(panel, str) else panel_of(panel)
     return panel() if callable(panel) and not isinstance(panel, Panel) else panel
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,8 @@ def check_strategy(
     if make().about_amounts:
         for game in tabled:
             check_refusal(make(), game)
-        check_amounts(make, [*map(build_game, AMOUNT_GAMES), *by_rule])
+        for game in (*map(build_game, AMOUNT_GAMES), *by_rule):
+            check_by_rule(make, game)
         return
     answers = sum(check_by_rule(make, game) for game in by_rule)
     if not tabled:
@@ -98,9 +99,8 @@ def check_strategy(
         ) from None
     except StudyError:
         pass  # a refusal, which is checked below
-    for game in tabled:
-        if game not in playable:
-            check_refusal(make(), game)
+    for game in (game for game in tabled if game not in playable):
+        check_refusal(make(), game)
     for game in playable:
         for seat in range(game.seats):
             samples = [_random_profiles(game, length, rng) for length in range(histories)]
@@ -212,8 +212,7 @@ def check_memory_depth(
     for profiles in samples:
         if len(profiles) < depth:
             continue
-        recent = list(profiles[len(profiles) - depth :])
-        other = [*_random_profiles(game, int(rng.integers(0, 6)), rng), *recent]
+        other = [*_random_profiles(game, int(rng.integers(0, 6)), rng), *profiles[len(profiles) - depth :]]
         one, two = (list(make().odds(view_of(game, p, seat))) for p in (profiles, other))
         assert one == two, (
             f"{strategy.name} declares memory_depth {depth}, but plays {one} after {list(profiles)} "
@@ -223,12 +222,12 @@ def check_memory_depth(
 
 def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile]]) -> None:
     """Check that the strategy plays the same from symmetric seats."""
-    for seat in range(1, game.seats):
-        if not _alike(game, seat):
-            continue
+    for seat in (seat for seat in range(1, game.seats) if _alike(game, seat)):
         for profiles in samples:
-            swapped = [_swap(p, seat) for p in profiles]
-            one, two = (list(make().odds(view_of(game, p, s))) for p, s in ((profiles, 0), (swapped, seat)))
+            one, two = (
+                list(make().odds(view_of(game, p, s)))
+                for p, s in ((profiles, 0), ([_swap(p, seat) for p in profiles], seat))
+            )
             assert one == two, (
                 f"{make().name} in {game.name} after {list(profiles)}: {one} in seat 1, {two} in seat {seat + 1}"
             )
@@ -237,8 +236,7 @@ def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile
 def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
     """Check that a strategy's automaton plays as the strategy."""
     for seat in range(game.seats):
-        automaton = make().automaton(game, seat)
-        c = game.cooperative[seat]
+        automaton, c = make().automaton(game, seat), game.cooperative[seat]
         if automaton is None or c is None:
             continue
         for profiles in [*_all_profiles(game, 3), *(_random_profiles(game, 40, rng) for _ in range(10))]:
@@ -269,9 +267,8 @@ def check_stochastic(make: Make, game: Game) -> None:
 
 def _plays(strategy: Strategy, game: Game) -> bool:
     """Return whether the strategy, by its declarations, can play the game."""
-    if strategy.games_of_two and game.seats != 2:
-        return False
-    return not (strategy.needs_cooperation and None in game.cooperative)
+    lacks = (strategy.games_of_two and game.seats != 2, strategy.needs_cooperation and None in game.cooperative)
+    return not any(lacks)
 
 
 def _random_profiles(game: Game, length: int, rng: np.random.Generator) -> list[Profile]:
@@ -293,9 +290,8 @@ def _all_profiles(game: Game, longest: int) -> Iterator[tuple[Profile, ...]]:
 
 def _alike(game: Game, seat: int) -> bool:
     """Return whether the game is symmetric in seat 1 and this seat."""
-    if game.actions[0] != game.actions[seat] or game.cooperative[0] != game.cooperative[seat]:
-        return False
-    return all(_swap(game.payoff(p), seat) == game.payoff(_swap(p, seat)) for p in game.profiles())
+    same = game.actions[0] == game.actions[seat] and game.cooperative[0] == game.cooperative[seat]
+    return same and all(_swap(game.payoff(p), seat) == game.payoff(_swap(p, seat)) for p in game.profiles())
 
 
 def _swap(values: tuple[Any, ...], seat: int) -> tuple[Any, ...]:
@@ -303,12 +299,6 @@ def _swap(values: tuple[Any, ...], seat: int) -> tuple[Any, ...]:
     changed = list(values)
     changed[0], changed[seat] = changed[seat], changed[0]
     return tuple(changed)
-
-
-def check_amounts(make: Make, games: Sequence[Game]) -> None:
-    """Check that a strategy about amounts names allowed ones, equal for every instance and call."""
-    for game in games:
-        check_by_rule(make, game)
 
 
 def check_by_rule(make: Make, game: Game) -> int:
@@ -361,9 +351,8 @@ def _play(make: Make, game: Game, streams: Streams, own: Set[int]) -> int:
         return answer
 
     play = mechanisms.build({"name": "repetition", "rounds": 4}).play(game, streams)
-    due, step = next(play), 0
+    due = next(play)
     with suppress(StopIteration):
-        while True:
+        for step in count():
             due = play.send([decide(decision, step) for decision in due])
-            step += 1
     return answers

@@ -55,9 +55,7 @@ class Faults:
 
     def draw(self, body: bytes, attempt: int) -> str | None:
         """The fault of this request, or None."""
-        if not self.rates:
-            return None
-        left = uniform(self.seed, b"fault", attempt, body)
+        left = uniform(self.seed, b"fault", attempt, body) if self.rates else 1.0
         for kind, rate in self.rates.items():
             left -= rate
             if left < 0:

@@ -1,9 +1,8 @@
 """Replies of the test server: deterministic answers in the form that the prompt or request needs.
 
-Words stand for tokens. A server may have a prompt cache: prompts that begin alike are read from it.
+Words stand for tokens.
 """
 
-import hashlib
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -52,11 +51,9 @@ def answer(body: dict[str, Any]) -> str:
     """
     prompt = prompt_of(body)
     draw = zlib.crc32(orjson.dumps(body.get("seed", 0)) + prompt.encode())
-    options = _constrained(body)
-    if options:
+    if options := _constrained(body):
         return options[draw % len(options)]
-    schema = schema_of(body)
-    if schema is not None:
+    if (schema := schema_of(body)) is not None:
         return orjson.dumps(_fitting(schema, body, draw)).decode()
     if blanks := _BLANKS.search(prompt):
         return _filled(blanks[0], "\n".join(text_of(m.get("content")) for m in body["messages"]), draw)
@@ -82,8 +79,12 @@ def answer(body: dict[str, Any]) -> str:
 def _negotiated(last: str, draw: int) -> str | None:
     """Return an empty offer, or a reply to one; None if neither is asked for."""
     if '"payments": a list' in last:
-        players = dict.fromkeys(re.findall(r'"(player_[0-9]+)"', last))
-        reply = {"message": "Noted.", "intend": [], "actions": {player: [] for player in players}, "payments": []}
+        reply = {
+            "message": "Noted.",
+            "intend": [],
+            "actions": {player: [] for player in dict.fromkeys(re.findall(r'"(player_[0-9]+)"', last))},
+            "payments": [],
+        }
         return orjson.dumps(reply).decode()
     if '"accept"' in last and '"intend"' in last:
         return orjson.dumps({"accept": draw % 2 == 0, "message": "Noted.", "intend": []}).decode()
@@ -94,10 +95,9 @@ def prompt_of(body: dict[str, Any]) -> str:
     """The last user message, whatever shape its content has."""
     if "prompt" in body:
         return str(body["prompt"])
-    for message in reversed(body.get("messages") or []):
-        if message.get("role") == "user" and not _is_result(message):
-            return text_of(message.get("content"))
-    return ""
+    messages = reversed(body.get("messages") or [])
+    asked = (text_of(of.get("content")) for of in messages if of.get("role") == "user" and not _is_result(of))
+    return next(asked, "")
 
 
 def _is_result(message: dict[str, Any]) -> bool:
@@ -122,11 +122,9 @@ def _wanted_call(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
 
 def schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
     """The JSON schema that a request demands of the reply, in the format of either API; None without one."""
-    for place in (body.get("response_format"), (body.get("output_config") or {}).get("format")):
-        if isinstance(place, dict) and place.get("type") == "json_schema":
-            schema: dict[str, Any] = (place.get("json_schema") or place)["schema"]
-            return schema
-    return None
+    places = (body.get("response_format"), (body.get("output_config") or {}).get("format"))
+    stated = [of for of in places if isinstance(of, dict) and of.get("type") == "json_schema"]
+    return (stated[0].get("json_schema") or stated[0])["schema"] if stated else None
 
 
 def instance(schema: dict[str, Any], draw: int) -> Any:
@@ -135,15 +133,14 @@ def instance(schema: dict[str, Any], draw: int) -> Any:
     >>> instance({"type": "object", "properties": {"x": {"type": "integer", "minimum": 3}}}, 0)
     {'x': 3}
     """
-    if "const" in schema:
-        return schema["const"]
-    if "enum" in schema:
-        return schema["enum"][draw % len(schema["enum"])]
+    if options := [schema["const"]] if "const" in schema else schema.get("enum"):
+        return options[draw % len(options)]
     kind = schema.get("type")
     kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object" or "properties" in schema:
-        items = schema.get("properties", {}).items()
-        return {name: instance(part, draw // (n + 1)) for n, (name, part) in enumerate(items)}
+        return {
+            name: instance(part, draw // (n + 1)) for n, (name, part) in enumerate(schema.get("properties", {}).items())
+        }
     if kind == "array":
         return [instance(schema.get("items", {}), draw + n) for n in range(schema.get("minItems", 1))]
     if kind in ("integer", "number"):
@@ -158,8 +155,11 @@ def _fitting(schema: dict[str, Any], body: dict[str, Any], draw: int) -> Any:
     """Return a value of a schema that also meets rules beyond it: percentages sum to 100, amounts have steps."""
     parts = schema.get("properties", {})
     name = ((body.get("response_format") or {}).get("json_schema") or {}).get("name")
-    shares = all(part.get("type") == "integer" and part.get("minimum") == 0 for part in parts.values())
-    most = {key: part.get("maximum", 100) for key, part in parts.items()} if shares else {}
+    most = (
+        {key: part.get("maximum", 100) for key, part in parts.items()}
+        if all(part.get("type") == "integer" and part.get("minimum") == 0 for part in parts.values())
+        else {}
+    )
     if name == "mixture" or (name is None and len(most) > 1 and max(most.values()) <= 100 <= sum(most.values())):
         return _mixture(list(parts), draw, most)
     if list(parts) == ["amount"]:
@@ -190,10 +190,8 @@ def _object(question: str, prompt: str, draw: int) -> str:
         keys = list(dict.fromkeys(_QUOTED.findall(question[: bounds.start()])))
         caps = {key: re.search(re.escape(key) + r"\D{1,20}?([0-9]+)", bounds[1]) for key in keys}
         return orjson.dumps(_mixture(keys, draw, {key: int(cap[1]) for key, cap in caps.items() if cap})).decode()
-    record: dict[str, Any] = {}
-    for n, (key, values) in enumerate(_keys(question, _LISTED.findall(prompt)).items()):
-        record[key] = values[draw // (n + 1) % len(values)]
-    return orjson.dumps(record).decode()
+    keys_of = enumerate(_keys(question, _LISTED.findall(prompt)).items(), 1)
+    return orjson.dumps({key: values[draw // n % len(values)] for n, (key, values) in keys_of}).decode()
 
 
 def _filled(blanks: str, dialogue: str, draw: int) -> str:
@@ -203,8 +201,9 @@ def _filled(blanks: str, dialogue: str, draw: int) -> str:
     '{"action":"GO","why":"Noted."}'
     """
     option = _one_of(_OFFERED.findall(dialogue), draw)
-    record = {key: option if str(blank).isupper() else "Noted." for key, blank in orjson.loads(blanks).items()}
-    return orjson.dumps(record).decode()
+    return orjson.dumps(
+        {key: option if str(blank).isupper() else "Noted." for key, blank in orjson.loads(blanks).items()}
+    ).decode()
 
 
 def _one_of(options: Sequence[str], draw: int) -> str:
@@ -330,57 +329,6 @@ def _first_token(text: str, top: int) -> dict[str, Any]:
     return {"token": token, "logprob": -0.2, "top_logprobs": [{"token": token, "logprob": -0.2}, *others][:top]}
 
 
-class PromptCache:
-    """The prompt cache of a test server: a set of hashes of prompt prefixes that end with a whole message.
-
-    On the OpenAI wire every prompt is cached. On the Anthropic wire a prompt is cached up to its last
-    message with a ``cache_control`` mark, and read from the cache up to the longest prefix cached before.
-    """
-
-    def __init__(self) -> None:
-        self._digests: set[bytes] = set()
-
-    def usage(self, body: dict[str, Any]) -> dict[str, int]:
-        """Return the tokens read from the cache and, for Anthropic, those written into it."""
-        read = counted = marked = 0
-        digest, keep, hit = hashlib.blake2b(digest_size=16), list[bytes](), False
-        messages = body.get("messages") or []
-        parts = [message.get("content") for message in messages]
-        marks = [isinstance(of, list) and any("cache_control" in part for part in of) for of in parts]
-        last_mark = max((place for place, mark in enumerate(marks) if mark), default=-1)
-        anthropic = "system" in body or last_mark >= 0
-        for place, message in enumerate(messages):
-            text = text_of(message.get("content"))
-            digest.update(orjson.dumps([message.get("role"), text]))
-            counted += text.count(" ") + 1
-            if digest.digest() in self._digests:
-                read, hit = counted, True
-            if not anthropic or place <= last_mark:
-                keep.append(digest.digest())
-                marked = counted
-        self._digests.update(keep)
-        if last_mark < 0:
-            return {"read": 0 if anthropic or not hit else read, "written": 0}
-        return {"read": min(read, marked), "written": marked - min(read, marked)}
-
-
 def text_of(content: Any) -> str:
     """The text of a message, whatever shape its content has."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content)
-    return str(content)
-
-
-def with_cache(usage: dict[str, Any], cached: dict[str, int], anthropic: bool) -> dict[str, Any]:
-    """Return the usage of a reply with cached tokens, which Anthropic counts separately."""
-    if not cached:
-        return usage
-    if anthropic:
-        fresh = usage["input_tokens"] - cached["read"] - cached["written"]
-        return {
-            **usage,
-            "input_tokens": fresh,
-            "cache_read_input_tokens": cached["read"],
-            "cache_creation_input_tokens": cached["written"],
-        }
-    return {**usage, "prompt_tokens_details": {"cached_tokens": cached["read"]}}
+    return "".join(str(part.get("text", "")) for part in content) if isinstance(content, list) else str(content)

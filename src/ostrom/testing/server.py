@@ -21,14 +21,7 @@ import orjson
 
 from ostrom.testing.faults import Faults, Latency
 from ostrom.testing.http1 import Received, ServedConnection, response
-from ostrom.testing.replies import (
-    PromptCache,
-    answer,
-    anthropic_document,
-    completion_document,
-    openai_document,
-    with_cache,
-)
+from ostrom.testing.replies import answer, anthropic_document, completion_document, openai_document
 
 Respond = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
 """A function from a chat body to the reply's text, or to the whole document."""
@@ -46,14 +39,12 @@ class LoopbackServer:
         faults: Faults | None = None,
         latency: float | Latency = 0.0,
         record: bool = True,
-        cache: bool = False,
         port: int = 0,
     ) -> None:
         self.respond = respond
         self.faults = faults or Faults()
         self.latency = latency if isinstance(latency, Latency) else Latency(latency)
         self.record = record
-        self.prompt_cache = PromptCache() if cache else None
         self.port = port
         self.requests: list[Received] = []
         """Received requests, if ``record``."""
@@ -152,32 +143,27 @@ class LoopbackServer:
     def _lost(self, connection: ServedConnection) -> None:
         self._open.discard(connection)
         if connection in self._waiting:
-            timer = self._waiting.pop(connection)
-            if timer is not None:
+            if (timer := self._waiting.pop(connection)) is not None:
                 timer.cancel()
             self._fly(-1)
 
     def _handle(self, received: Received, connection: ServedConnection) -> None:
         added = self.endpoint(received)
         if received.method != "POST" and added is None:
-            pages = {
+            page = {
                 "/health": {"status": "ok"},
                 "/stats": self.stats(),
                 "/v1/models": {"object": "list", "data": [{"id": "loopback"}]},
-            }
-            page = pages.get(received.path)
+            }.get(received.path)
             connection.send(response(200 if page else 404, orjson.dumps(page or {"error": "no such page"})))
             return
-        order = self.count
         self.count += 1
         self._fly(1)
         self._waiting[connection] = None
         if self.record:
             self.requests.append(received)
-        about = received.body
-        if added is not None:
-            about = f"{received.method} {received.path}\n".encode() + about
-        fault, delay = self._fate(about, order)
+        about = b"" if added is None else f"{received.method} {received.path}\n".encode()
+        fault, delay = self._fate(about + received.body, self.count - 1)
         assert self._loop is not None
         due = self._loop.time() + delay
         data = self._good(received, fault) if fault not in FAILURES else FAILURES[fault](self, received)
@@ -242,13 +228,12 @@ class LoopbackServer:
             reply, finish = reply[: len(reply) // 2], "length"
         elif fault == "empty":
             reply = ""
-        cached = self.prompt_cache.usage(body) if self.prompt_cache is not None else {}
-        shape = anthropic_document if anthropic else openai_document
-        if "prompt" in body:
-            shape = completion_document
-        document = shape(body, reply, finish)
-        document["usage"] = with_cache(document["usage"], cached, anthropic)
-        return response(200, orjson.dumps(document))
+        return response(200, orjson.dumps(self.document(body, reply, finish, anthropic=anthropic)))
+
+    def document(self, body: dict[str, Any], reply: str, finish: str, *, anthropic: bool) -> dict[str, Any]:
+        """Return a reply in the format of the API that was called; subclasses may add to it."""
+        shape = completion_document if "prompt" in body else anthropic_document if anthropic else openai_document
+        return shape(body, reply, finish)
 
 
 async def _drip(connection: ServedConnection, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Small runs for checks, and the tables of a run as bytes."""
+"""Small runs for checks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ostrom.data.rundata import RunData, run_data
-from ostrom.data.tables import export_rows
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -84,8 +83,7 @@ def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
             from ostrom.people.pilot import Crowd, pilot
             from ostrom.studies.plan import plan_of
 
-            crowd = Crowd(6, AgentConfig(strategy="random"), miss=0.1)
-            pilot(plan_of(stated), crowd, name=name, runs=folder)
+            pilot(plan_of(stated), Crowd(6, AgentConfig(strategy="random"), miss=0.1), name=name, runs=folder)
         with open_run(Path(folder) / name) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
             yield [data]
 
@@ -93,10 +91,3 @@ def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
 def people_run() -> AbstractContextManager[list[RunData]]:
     """Play a small run of simulated people."""
     return _played(PEOPLE)
-
-
-def tables(folder: Path, out: Path) -> dict[str, bytes]:
-    """Return the derived tables of a run as bytes, without calls, which hold times."""
-    with open_run(folder) as run:
-        written = export_rows(run.rows, "parquet", out)
-    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}

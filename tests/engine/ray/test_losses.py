@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from tests.engine.ray.machines import WORKERS_KEY, Machines, asked, study
+from tests.run_tables import tables
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.small_run import tables
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from tests.cli.in_process import caller
 from tests.engine.ray.machines import Machines, asked, study
+from tests.run_tables import tables
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, UsageError
@@ -17,7 +18,6 @@ from ostrom.studies.run import play
 from ostrom.testing.faults import Faults
 from ostrom.testing.replies import answer, prompt_of
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.small_run import tables
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 from tests.cli.in_process import Call, caller
+from tests.run_tables import tables
 
 import ostrom as face
 from ostrom.features.joining import join_shards
 from ostrom.studies.run import open_run
 from ostrom.testing.replies import answer
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.small_run import tables
 
 STUDY = """
 name: whole

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.run_tables import tables
 
 from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import COLUMNS, seal
@@ -24,7 +25,6 @@ from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.validation import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.testing.small_run import tables
 
 from .conftest import SCRIPTED, manifest_of, play_joined, play_shards, play_whole, rewrite
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.batch_server import BatchServer
+from tests.run_tables import tables
 
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
@@ -21,7 +22,7 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.small_run import AMOUNTS, tables
+from ostrom.testing.small_run import AMOUNTS
 
 from .conftest import QUICK, SCRIPTED, asked, play_joined, play_whole
 

@@ -19,12 +19,12 @@ import pytest
 import yaml
 from tests.cli.conftest import Command
 from tests.features.seats.playing import plan_of, said, stated
+from tests.run_tables import tables
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.features.seats.server import connected
 from ostrom.ground.errors import UsageError
 from ostrom.studies.run import open_run, play_plan
-from ostrom.testing.small_run import tables
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -6,6 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 from tests.replications.killing import calm_and_killed
+from tests.run_tables import tables
 
 from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.analysis.measure import measures
@@ -18,7 +19,6 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.testing.check_measure import check_values
-from ostrom.testing.small_run import tables
 
 GENOMES = "mechanism.genomes=['Give every time. Be open.', 'Take every time. Be open.']"
 SYSTEMS: list[str] = []

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.replications.killing import calm_and_killed
+from tests.run_tables import tables
 
 from ostrom.costs.forecast import forecast
 from ostrom.engine.play_options import PlayOptions
@@ -14,7 +15,6 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.small_run import tables
 
 THREE = "types={tft: tit_for_tat, all_d: defector, br: best_response}"
 SIX = THREE.replace("}", ", grim: grim, all_c: cooperator, chance: 'random:0.5'}")

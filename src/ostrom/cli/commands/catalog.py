@@ -64,8 +64,8 @@ FIRST_MEASURES = (
 def first_of(kind: str) -> list[str]:
     """Return the main parts of a kind; empty if all are listed."""
     if kind == "studies":
-        text = package_folder("ostrom.replications").joinpath("first.yaml").read_text(encoding="utf-8")
-        return list(read_yaml(text, "first.yaml"))
+        file = package_folder("ostrom.replications").joinpath("first.yaml")
+        return list(read_yaml(file.read_text(encoding="utf-8"), "first.yaml"))
     return list(FIRST_MEASURES) if kind == "measures" else []
 
 
@@ -100,16 +100,14 @@ def list_parts(
     rows = run_rows(runs) if kind == "runs" else _rows(kind) if family is None else family_rows(family)
     if kind == "runs" and not rows:
         return Output([], [Remark(f"{runs}: holds no run (`ostrom run STUDY` plays one, --runs names another folder)")])
-    first = [] if all_ else first_of(kind)
     counted = ("matches", "finished") if kind == "runs" else ()  # its state says so
     text: list[TextItem] = [
         TextTable.from_mappings("", [{k: v for k, v in row.items() if k not in counted} for row in rows])
     ]
-    if first:
-        titles = {row["name"]: row.get("title") for row in rows}
-        width = max(map(len, first))
-        text = [f"{name:{width}}  {titles[name]}" for name in first]
-        text.append(Remark(f"{len(rows) - len(first)} more: ostrom list {kind} --all"))
+    if first := [] if all_ else first_of(kind):
+        titles, width = {row["name"]: row.get("title") for row in rows}, max(map(len, first))
+        more = Remark(f"{len(rows) - len(first)} more: ostrom list {kind} --all")
+        text = [*(f"{name:{width}}  {titles[name]}" for name in first), more]
     if kind in ("studies", "mappings", "measures", "panels", "references"):
         text += [Remark(f"replication {name} cannot be used: {why}") for name, why in broken_replications().items()]
     return Output(rows, text)
@@ -128,8 +126,11 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         from ostrom.framing import Library
 
         library = Library()
-        kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
-        return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
+        return [
+            {"kind": k, "name": n}
+            for k in ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
+            for n in library.names(k)
+        ]
     if kind == "mappings":
         from ostrom.studies.extensions import FileKind, file_kinds
 
@@ -237,15 +238,12 @@ def _file(kind: str, name: str) -> Output:
     from ostrom.studies.files import read_study
 
     data = read_study(name)[0] if kind == "study" else file_kinds.get_instance(kind, FileKind).as_written(name)
-    sharing = []
-    if kind == "study":
-        stated = data.get("seeds_shared")
-        data["seeds_shared"] = bool(stated)
-        shared = "shared between cells, so the seed is the unit" if stated else "labels: cells are independent"
-        why = "declared" if stated is not None else "chance is drawn by seed and cell"
-        sharing = [f"# seeds are {shared} ({why})"]
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
-    return Output(data, [text.removesuffix("\n"), *sharing])
+    stated = data.get("seeds_shared")
+    shared = "shared between cells, so the seed is the unit" if stated else "labels: cells are independent"
+    why = "declared" if stated is not None else "chance is drawn by seed and cell"
+    data |= {"seeds_shared": bool(stated)} if kind == "study" else {}
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110).removesuffix("\n")
+    return Output(data, [text, *([f"# seeds are {shared} ({why})"] if kind == "study" else [])])
 
 
 def _is_study(name: str) -> bool:
@@ -268,13 +266,12 @@ def _messages(name: str, cell: int | None, number: int | None, seat: str | None,
     levels = ", ".join(f"{factor} {value}" for factor, value in sent.levels.items())
     text: list[TextItem] = [f"{name}: cell {sent.cell} of {sent.cells}" + (f" ({levels})" if levels else "")]
     for call in sent.calls:
-        part = call["part"] if call["part"] not in ("", call["kind"]) else ""
-        text.append(
-            f"\n=== round {sent.round}, seat {sent.seat} ({agent}): {call['kind']}" + (f", {part}" if part else "")
-        )
-        text += [f"\n--- {message['role']}\n{message['content']}" for message in call["messages"]]
-        if call["tools"]:
-            text.append(f"\n--- tools\n{', '.join(call['tools'])}")
+        part = f", {call['part']}" if call["part"] not in ("", call["kind"]) else ""
+        text += [
+            f"\n=== round {sent.round}, seat {sent.seat} ({agent}): {call['kind']}{part}",
+            *(f"\n--- {message['role']}\n{message['content']}" for message in call["messages"]),
+            *([f"\n--- tools\n{', '.join(call['tools'])}"] if call["tools"] else []),
+        ]
     past = "; the past is a rehearsal, in which models answer by chance" if sent.round > 1 else ""
     text.append(Remark(f"no model was called{past}"))
     return Output({"study": name, **asdict(sent), **({"agent": None, "model": None} if open_model else {})}, text)
@@ -302,9 +299,8 @@ def _model(name: str) -> dict[str, Any]:
     """Return the parameters of a model."""
     from ostrom.models import check_name, params_of
 
-    factory, _ = check_name(name, {})
-    settings = [p.name for p in inspect.signature(factory).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    params = params_of(name)
+    parameters = inspect.signature(check_name(name, {})[0]).parameters.values()
+    settings, params = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY], params_of(name)
     return {
         "name": name,
         "params": "whatever it takes" if params is None else ", ".join(params),
@@ -328,8 +324,7 @@ def _listed(value: Any) -> Any:
         return ", ".join(f"{k} {_listed(v)}" for k, v in value.items() if v not in ([], None))
     if isinstance(value, list):
         texts = [str(_listed(v)) for v in value]
-        same = len(set(texts)) == 1 and len(texts) > 1
-        return f"{texts[0]} (each of {len(texts)})" if same else "; ".join(texts)
+        return f"{texts[0]} (each of {len(texts)})" if len(set(texts)) == 1 < len(texts) else "; ".join(texts)
     return value
 
 
@@ -342,14 +337,13 @@ def _game(name: str) -> Output:
     bounds = bounds_of(games, bare) if bare in games else {}
     facts = summary(game)
     if not game.has_table:
-        seats = zip(facts["roles"], facts["actions"], strict=True)
-        named = {f"seat {n} ({role})": _options(of) for n, (role, of) in enumerate(seats, 1)}
-        alike = len(set(named.values())) == 1
-        actions = (
-            f"{named.popitem()[1]} (each of {game.seats})"
-            if alike
-            else _listed([f"{s}: {of}" for s, of in named.items()])
-        )
+        named = {
+            f"seat {n} ({role})": _options(of)
+            for n, (role, of) in enumerate(zip(facts["roles"], facts["actions"], strict=True), 1)
+        }
+        actions = _listed([f"{s}: {of}" for s, of in named.items()])
+        if len(set(named.values())) == 1:
+            actions = f"{named.popitem()[1]} (each of {game.seats})"
         return Output(facts, [{key: _listed(value) for key, value in {**facts, "actions": actions}.items()} | bounds])
     heads, *rows = payoff_table(game)
     return Output(facts, [TextTable(f"{game.title}: payoffs", list(heads), rows), game_in_words(facts) | bounds])
@@ -358,8 +352,9 @@ def _game(name: str) -> Output:
 def _options(actions: Any) -> str:
     """Describe the options of a seat."""
     if isinstance(actions, dict):
-        amounts = f"{actions['low']:g} to {actions['high']:g} in steps of {actions['step']:g}"
-        return ", ".join([amounts, *actions["also"]])
+        return ", ".join(
+            [f"{actions['low']:g} to {actions['high']:g} in steps of {actions['step']:g}", *actions["also"]]
+        )
     return ", ".join(actions)
 
 
@@ -383,8 +378,7 @@ def parameters_of(registry: Any, name: str) -> str:
 
 def bounds_of(registry: Any, name: str) -> dict[str, str]:
     """Return the allowed parameters of a part as a row; empty if unstated."""
-    words = bounds_in_words(registry.get(name))
-    return {"bounds": words} if words else {}
+    return {"bounds": words} if (words := bounds_in_words(registry.get(name))) else {}
 
 
 def _measure(registry: Any, name: str) -> dict[str, Any]:
@@ -478,25 +472,19 @@ def _reference_record(name: str) -> dict[str, Any]:
 
 def _measure_record(name: str) -> dict[str, Any]:
     part = _registry("measures").named(name)
-    low, high = (None, None) if callable(part.bounds) or part.bounds is None else part.bounds
-    bounds = "by match" if callable(part.bounds) else f"{_end(low)} to {_end(high)}"
+    ends = [
+        "no bound" if end is None else f"{end:g}"
+        for end in ([] if callable(part.bounds) else part.bounds or (None,) * 2)
+    ]
     return {
-        "name": part.name,
-        "title": part.title,
-        "definition": part.definition,
-        "unit": part.unit,
-        "scale": part.scale,
-        "bounds": bounds,
+        **{name: getattr(part, name) for name in ("name", "title", "definition", "unit", "scale")},
+        "bounds": " to ".join(ends) or "by match",
         "needs": ", ".join(part.needs),
         "source": part.source,
         "values": part.values
         if isinstance(part.values, str)
         else f"{part.values.__module__}.{part.values.__qualname__}",
     }
-
-
-def _end(value: float | None) -> str:
-    return "no bound" if value is None else f"{value:g}"
 
 
 def _chart_parameters(part: Any) -> str:
@@ -514,53 +502,50 @@ def _with_defaults(parameters: Iterable[inspect.Parameter]) -> str:
 
 def game_in_words(facts: dict[str, Any]) -> dict[str, str]:
     """Return what `ostrom show game` prints below the payoffs."""
-    words = {"name": str(facts["name"]), "source": str(facts.get("citation") or "")}
-    if facts.get("params"):
-        words["parameters"] = ", ".join(f"{name}={_plain(value)}" for name, value in facts["params"].items())
-    if any(facts["cooperative"]):
-        words["cooperative"] = ", ".join(dict.fromkeys(str(a) for a in facts["cooperative"] if a))
-    words["equilibria"] = "; ".join([*_pure(facts), *_mixed(facts)]) or "none in pure strategies"
-    words["dominated"] = "; ".join(
-        f"{d['action']} by {d['by']} (seat {d['seat']}{'' if d['strict'] else ', weakly'})"
-        for d in facts.get("dominated") or ()
-    )
-    best = facts.get("social_optimum") or {}
-    words["social optimum"] = _profiles(best.get("profiles"))
-    words["Pareto efficient"] = _profiles(facts.get("pareto"))
-    if any(facts["cooperative"]):
-        needed = facts.get("least_continuation")
-        words["cooperation in equilibrium"] = (
-            "not by the threat that all defect" if needed is None else
-            "in one play" if needed == 0 else f"repeated, from a chance of {needed:.3g} of another round on"
-        )  # fmt: skip
-    if facts.get("ordinal"):
-        game = facts["ordinal"]
-        words["as a 2x2 game"] = f"number {game['number']}, {game['label'] or 'unnamed'}, family {game['family']}"
-    return {name: text for name, text in words.items() if text}
-
-
-def _pure(facts: dict[str, Any]) -> list[str]:
-    return [
+    pure = [
         f"{', '.join(e['profile'])} ({'strict' if e['strict'] else 'weak'}, pays {_numbers(e['payoffs'])})"
         for e in facts["equilibria"]["pure"]
     ]
+    needed, ordinal = facts.get("least_continuation"), facts.get("ordinal")
+    repeated = (
+        "not by the threat that all defect" if needed is None else
+        "in one play" if needed == 0 else f"repeated, from a chance of {needed:.3g} of another round on"
+    )  # fmt: skip
+    words = {
+        "name": str(facts["name"]),
+        "source": str(facts.get("citation") or ""),
+        "parameters": ", ".join(
+            f"{name}={f'{value:.10g}' if isinstance(value, float) else value}"
+            for name, value in (facts.get("params") or {}).items()
+        ),
+        "cooperative": ", ".join(dict.fromkeys(str(a) for a in facts["cooperative"] if a)),
+        "equilibria": "; ".join([*pure, *_mixed(facts)]) or "none in pure strategies",
+        "dominated": "; ".join(
+            f"{d['action']} by {d['by']} (seat {d['seat']}{'' if d['strict'] else ', weakly'})"
+            for d in facts.get("dominated") or ()
+        ),
+        "social optimum": _profiles((facts.get("social_optimum") or {}).get("profiles")),
+        "Pareto efficient": _profiles(facts.get("pareto")),
+        "cooperation in equilibrium": repeated if any(facts["cooperative"]) else "",
+        "as a 2x2 game": f"number {ordinal['number']}, {ordinal['label'] or 'unnamed'}, family {ordinal['family']}"
+        if ordinal
+        else "",
+    }
+    return {name: text for name, text in words.items() if text}
 
 
 def _mixed(facts: dict[str, Any]) -> list[str]:
     """Return mixed equilibria that are points; pieces are only in the JSON."""
     equilibria = facts["equilibria"].get("all")
-    if not equilibria:
-        return []
-    if equilibria["degenerate"]:
-        return ["and whole pieces of mixed ones (see --json)"]
+    if not equilibria or equilibria["degenerate"]:
+        return ["and whole pieces of mixed ones (see --json)"] if equilibria else []
     first = [names[0] for names in facts["actions"]]
     lines = []
-    for piece in equilibria["pieces"]:
-        for corner in piece["corners"]:
-            chances = [mixture[0] for mixture in corner["mixtures"]]
-            if any(0 < chance < 1 for chance in chances):
-                odds = ", ".join(f"{name} {chance:.3g}" for name, chance in zip(first, chances, strict=True))
-                lines.append(f"mixed: {odds} (pays {_numbers(corner['payoffs'])})")
+    for corner in (corner for piece in equilibria["pieces"] for corner in piece["corners"]):
+        chances = [mixture[0] for mixture in corner["mixtures"]]
+        if any(0 < chance < 1 for chance in chances):
+            odds = ", ".join(f"{name} {chance:.3g}" for name, chance in zip(first, chances, strict=True))
+            lines.append(f"mixed: {odds} (pays {_numbers(corner['payoffs'])})")
     return lines
 
 
@@ -570,7 +555,3 @@ def _profiles(profiles: Any) -> str:
 
 def _numbers(values: Sequence[float]) -> str:
     return ", ".join(f"{value:.6g}" for value in values)
-
-
-def _plain(value: Any) -> str:
-    return f"{value:.10g}" if isinstance(value, float) else str(value)

@@ -86,8 +86,7 @@ def estimate(
         compared = [contrast.partition("=")[0].strip(), over]
         chosen = agents_in_question(agents, columns, compared)
         values = observations(data, part, picked, chosen)
-        mean = mean_over_agents or "agent" in _columns(balance)
-        split = split_by(values, columns, compared, agents, mean=mean)
+        split = split_by(values, columns, compared, agents, mean=mean_over_agents or "agent" in _columns(balance))
         estimates = _estimates(values, part, split, contrast, over, log, _columns(balance), level)
         require_any(estimates, part, data, compared=bool(contrast or over), where=picked)
         plain = contrast and not (by or balance or agents or mean_over_agents)
@@ -102,27 +101,25 @@ def estimate(
     ]
     for row in rows if far or looked else ():  # a row copied from its table says so too
         row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far, looked)))
-    document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
-    if contrast:
-        document["contrast"] = contrast
-    if over:
-        document |= {"over": over, "log": log}
-    if contrast or over:
-        document["look"] = look
-    document |= {
+    document: dict[str, Any] = {
+        "runs": names,
+        "measure": part.name,
+        "scale": part.scale,
+        "by": columns,
+        **({"contrast": contrast} if contrast else {}),
+        **({"over": over, "log": log} if over else {}),
+        **({"look": look} if contrast or over else {}),
         **({"stopping": stopped} if stopped else {}),
         **({"so_far": far} if far else {}),
         **registered.document,
         "estimates": rows,
         "population": whose,
     }
-    averaged = dict.fromkeys(averaged_words(one.averaged_over) for one in estimates)
+    words = [averaged_words(one.averaged_over) for one in estimates]
     if csv:
-        words = [averaged_words(one.averaged_over) for one in estimates]
         flat = [row | {"averaged_over": text} for row, text in zip(rows, words, strict=True)]
         return Output(document, [Csv(flat, safe)], source=estimates)
-    lines = [*averaged, f"population: {whose}", part.definition, *stopped, far, looked]
-    lines = [line for line in lines if line]
+    lines = filter(None, [*dict.fromkeys(words), f"population: {whose}", part.definition, *stopped, far, looked])
     return Output(document, [_table(part, estimates, level), *lines], standing=registered, source=estimates)
 
 
@@ -134,8 +131,7 @@ def _measure(text: str) -> Measure:
     allow_typed(text)
     bound = bind_code_parts(text, Path(), "measure")
     part = part_of(bound.pop("name")) if isinstance(bound, dict) else None
-    if callable(part):
-        part = part(**bound)
+    part = part(**bound) if callable(part) else part
     if part is not None and not isinstance(part, Measure):
         raise UsageError(f"{text}: must be a Measure, or a function that makes one (found {type(part).__name__})")
     return measures.named(part or text)
@@ -174,11 +170,11 @@ def _estimates(
 
 def _check_columns(part: Measure, data: Sequence[RunData]) -> None:
     """Refuse a run without a column that the measure needs, and say why it may lack it."""
+    needs = [(need, *need.partition(".")[::2]) for need in part.needs]
     for run in data:
-        missing = [need for need in part.needs if need.partition(".")[2] not in run.columns(need.partition(".")[0])]
-        if missing:
+        if missing := ", ".join(need for need, table, column in needs if column not in run.columns(table)):
             why = f": {part.without}" if part.without else ""
-            raise UsageError(f"{part.name}: {run.name} has no column {', '.join(missing)}{why}")
+            raise UsageError(f"{part.name}: {run.name} has no column {missing}{why}")
 
 
 def _table(part: Measure, estimates: Sequence[Estimate], level: float) -> TextTable:

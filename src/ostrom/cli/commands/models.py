@@ -33,8 +33,7 @@ def check(
     async def once() -> dict[str, Any]:
         started = is_started(name, {})
         settings = {"start": timeout, "timeout": timeout} if started else {}
-        model = open_model(name, **settings)
-        tooled = model
+        model = tooled = open_model(name, **settings)
         with suppress(StudyError):  # a server that may call tools is asked, known or not
             tooled = model if model.abilities.tools else open_model(name, **settings, abilities=["tools"])
         # Embedded and scripted models answer, however long it takes; a started server reports what it lacks.

@@ -209,11 +209,15 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
     from ostrom.studies.checks import SAMPLED, long_tables
 
     plan, batch = resolved.plan, bool(resolved.options.batch)
-    measured = None if like is None else measure(like, runs or "runs")
-    bound = forecast(plan, resolved.options.rates, measured, resolved.options.max_connections)
+    bound = forecast(
+        plan,
+        resolved.options.rates,
+        None if like is None else measure(like, runs or "runs"),
+        resolved.options.max_connections,
+    )
     missing = missing_adapters(plan)
-    one_seed = (plan.unit(i) for i in range(len(plan) // plan.study.seeds))
-    repeats, long = planned_repeats(one_seed, plan.study.seeds), long_tables(plan.sample(SAMPLED))
+    one_seed = map(plan.unit, range(len(plan) // plan.study.seeds))
+    warnings = (planned_repeats(one_seed, plan.study.seeds), long_tables(plan.sample(SAMPLED)))
     return Output(
         {
             "study": plan.name,
@@ -230,7 +234,7 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
             else None,
             *forecast_text(plan.run_name(None), bound.size, bound, plan.budget, batch=batch),
             None if plan.shard is None else Remark(f"shard {plan.shard}: {divided_budget(plan)}"),
-            *(Remark(f"warning: {text}") for text in (repeats, long) if text),
+            *(Remark(f"warning: {text}") for text in warnings if text),
             Remark("--from RUN takes what it can of this from a run that was played")
             if runs is not None and like is None and bound.assumes
             else None,
@@ -267,9 +271,9 @@ def _ended(result: Result, folder: Path, parent: RegistrationStatus | None) -> O
         finished = result.complete and run.plan.shard is None and not seeds_missing(run.manifest)
         blind = bool(bound) and not finished
         cells = [] if blind else summarise(run.rows)
-    label = f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}"
-    if blind:
-        label = "results are not shown: the run is bound to a registration and not complete"
+    label = "results are not shown: the run is bound to a registration and not complete" if blind else (
+        f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}"
+    )  # fmt: skip
     document = {
         "run": str(folder),
         "complete": result.complete,
@@ -285,8 +289,12 @@ def _ended(result: Result, folder: Path, parent: RegistrationStatus | None) -> O
         "batches_left": tally.batches_left,
         "cells": [cell.as_dict() for cell in cells],
     }
-    text = _cells(folder.name, cells) if cells else ()
-    return Output(document, text, [label if bound else None, *end_lines(result, folder)], standing=parent)
+    return Output(
+        document,
+        _cells(folder.name, cells) if cells else (),
+        [label if bound else None, *end_lines(result, folder)],
+        standing=parent,
+    )
 
 
 def _cells(name: str, cells: Sequence[CellSummary]) -> Iterator[TextItem]:

@@ -60,8 +60,7 @@ def _study(file: str, preset: str | None, content: dict[str, Any]) -> dict[str, 
     from ostrom.agents.commands import written
     from ostrom.studies.files import presets_of
 
-    plans: dict[str, Any] = {}
-    left_open = False
+    plans, left_open = dict[str, Any](), False
     for name in [None, *presets_of(file)] if preset is None else [preset]:
         try:
             plans[name or "as written"], stands_in = resolve_or_stand_in(file, preset=name, **content)
@@ -85,11 +84,8 @@ def _headline(plan: Any, size: str, options: PlayOptions, *, left_open: bool) ->
     """Return size, hours and money of a study; studies with people have no fixed hours."""
     if plan.study.people is not None:
         pay = plan.study.people.pay
-        bonus = (
-            ""
-            if not pay.per_point
-            else f", bonus {'without a bound' if pay.at_most is None else f'at most {pay.at_most:.2f} {pay.currency}'}"
-        )
+        most = "without a bound" if pay.at_most is None else f"at most {pay.at_most:.2f} {pay.currency}"
+        bonus = f", bonus {most}" if pay.per_point else ""
         return {
             "size": size,
             "hours": "as long as people take",
@@ -114,15 +110,9 @@ def check_file(file: Path) -> dict[str, Any] | None:
         raise UsageError(f"{file}: there is no such file")
     if file.is_dir():
         raise UsageError(f"{file}: is a folder (allowed: a file, or the name of a built-in study)")
-    if file.suffix == ".nfg":
-        from ostrom.games import build_game
-
-        game = build_game(str(file))
-        return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
-    if file.suffix == ".py":
-        return _python(file)
-    if file.suffix == ".csv":
-        return _table_of_games(file)
+    described = {".nfg": _game, ".py": _python, ".csv": _table_of_games}.get(file.suffix)
+    if described is not None:
+        return described(file)
     from ostrom.games.text_file import read_text
     from ostrom.ground.yaml import read_yaml
     from ostrom.studies.extensions import FileKind, file_kinds
@@ -132,15 +122,19 @@ def check_file(file: Path) -> dict[str, Any] | None:
     if "narrative" in keys:
         return _scenario(file)
     if "payoffs" in keys and "mechanism" not in keys:
-        from ostrom.games import build_game
-
-        game = build_game(str(file))
-        return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
+        return _game(file)
     if "roles" in keys:
         return _cast(file)
     kinds = (file_kinds.get_instance(name, FileKind) for name in file_kinds)
     kind = next((kind for kind in kinds if kind.recognises(keys)), None)
     return None if kind is None else kind.facts(file)
+
+
+def _game(file: Path) -> dict[str, Any]:
+    from ostrom.games import build_game
+
+    game = build_game(str(file))
+    return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
 
 
 def _python(file: Path) -> dict[str, Any]:
@@ -181,9 +175,9 @@ def _table_of_games(file: Path) -> dict[str, Any]:
     from ostrom.games.ordinal_table import check_table, read_table
 
     rows, problems = len(read_table(file)), check_table(file)
+    for line in problems:
+        print_stderr(f"{file}: {line}")
     if problems:
-        for line in problems:
-            print_stderr(f"{file}: {line}")
         raise UsageError(f"{file}: {len(problems)} of {rows} games are wrong")
     return {"file": str(file), "kind": "table of 2x2 games", "games": rows}
 
@@ -192,8 +186,7 @@ def _scenario(file: Path) -> dict[str, Any]:
     from ostrom.games.scenarios import load_scenario, prove
 
     scenario = load_scenario(file)
-    lines = prove(scenario).lines()
-    return {"file": str(file), "kind": "scenario", "name": scenario.name, "proof": "; ".join(lines)}
+    return {"file": str(file), "kind": "scenario", "name": scenario.name, "proof": "; ".join(prove(scenario).lines())}
 
 
 def _cast(file: Path) -> dict[str, Any]:

@@ -84,13 +84,12 @@ class Authoring(Mechanism):
         return 2
 
     def _facts_for(self, task: str) -> dict[str, Any]:
-        scenario = self.scenario
-        pair = [list(scenario.green.profile), list(scenario.tragedy.profile)]
+        pair = [list(self.scenario.green.profile), list(self.scenario.tragedy.profile)]
         return {
             "task": task,
             "roles": [
                 {"title": r.title, "actions": [{"key": a.key, "label": a.label} for a in r.actions]}
-                for r in scenario.roles
+                for r in self.scenario.roles
             ],
             "pair": pair[::-1] if self.swapped else pair,
         }
@@ -102,12 +101,11 @@ class Authoring(Mechanism):
 
     def verdict(self, facts: Mapping[str, Any]) -> tuple[bool, str]:
         """Return whether a story is kept, and the reason if not."""
-        words = len(str(facts["narrative"]).split())
-        if not NARRATIVE_WORDS[0] <= words <= NARRATIVE_WORDS[1]:
-            return False, f"has {words} words (from {NARRATIVE_WORDS[0]} to {NARRATIVE_WORDS[1]} are allowed)"
-        if facts["stable"] != self._stable():
-            return False, f"the reader finds {facts['stable']}, the table says {self._stable()}"
-        return True, ""
+        words, (least, most) = len(str(facts["narrative"]).split()), NARRATIVE_WORDS
+        if not least <= words <= most:
+            return False, f"has {words} words (from {least} to {most} are allowed)"
+        agrees = facts["stable"] == self._stable()
+        return agrees, "" if agrees else f"the reader finds {facts['stable']}, the table says {self._stable()}"
 
 
 def _record(name: str, **properties: Any) -> Record:
@@ -196,11 +194,9 @@ class AuthorPlan(DerivedPlan):
                 continue
             assert isinstance(unit.mechanism, Authoring)
             facts, base = ended[3], unit.mechanism.scenario
-            accepted, why = unit.mechanism.verdict(facts)
-            name = f"{base.name}_{unit.cell['copy']}"
-            story = " ".join(str(facts["narrative"]).split())
-            title = " ".join(str(facts["title"]).split())
-            stories.append(Written(name, base.name, title, story, base.claim, facts["stable"], accepted, why))
+            title, story = (" ".join(str(facts[key]).split()) for key in ("title", "narrative"))
+            name, verdict = f"{base.name}_{unit.cell['copy']}", unit.mechanism.verdict(facts)
+            stories.append(Written(name, base.name, title, story, base.claim, facts["stable"], *verdict))
         return stories
 
 
@@ -211,9 +207,7 @@ def write_scenarios(plan: AuthorPlan, stories: Sequence[Written], folder: Path) 
     with as_file(cast_file(plan.scenarios[0].family)) as cast:
         shutil.copyfile(cast, folder / CAST)
     paths = []
-    for story in stories:
-        if not story.kept:
-            continue
+    for story in (story for story in stories if story.kept):
         base = bases[story.base]
         data = {
             "name": story.name, "title": story.title, "family": base.family, "class": base.scenario_class,

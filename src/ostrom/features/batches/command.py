@@ -46,12 +46,24 @@ def batches(
         count = records.forget()
         records = BatchRecords(run, runs)
         print_stderr(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
-    states = records.cancel() if cancel else records.ask() if ask else None
-    rows = records.rows(states)
+    rows = records.rows(loop.run(records.each(cancel_batch if cancel else state_of)) if cancel or ask else None)
     left = len(records.under_way)
     end = f"; `ostrom resume {run}` collects them" if left else ""
     table = TextTable.from_mappings(f"{records.folder.path.name}: batches", rows) if rows else None
     return Output(rows, [table, Remark(f"{batches_in_words(len(rows))}, {left} under way{end}")])
+
+
+async def state_of(endpoint: BatchEndpoint, batch: str) -> str:
+    """Ask a service for the state of a batch."""
+    status = await endpoint.retrieve(batch)
+    counted = status.ended_requests is not None
+    return f"{status.how}, {status.ended_requests} of {status.total} ended" if counted else status.how
+
+
+async def cancel_batch(endpoint: BatchEndpoint, batch: str) -> str:
+    """Ask a service to cancel a batch."""
+    await endpoint.cancel(batch)
+    return "cancelling"
 
 
 class BatchRecords:
@@ -70,26 +82,8 @@ class BatchRecords:
         """The batches that were not given up and whose replies are not all in the journal."""
         return [batch for batch in self.batches if not (batch.settled or batch.void)]
 
-    def ask(self) -> dict[int, str]:
-        """Ask the services for the state of each batch under way; return the states by batch number."""
-
-        async def state(endpoint: BatchEndpoint, batch: str) -> str:
-            status = await endpoint.retrieve(batch)
-            counted = status.ended_requests is not None
-            return f"{status.how}, {status.ended_requests} of {status.total} ended" if counted else status.how
-
-        return loop.run(self._each(state))
-
-    def cancel(self) -> dict[int, str]:
-        """Ask the services to cancel the batches under way; return ``cancelling`` or the error text by batch number."""
-
-        async def stop(endpoint: BatchEndpoint, batch: str) -> str:
-            await endpoint.cancel(batch)
-            return "cancelling"
-
-        return loop.run(self._each(stop))
-
-    async def _each(self, work: Callable[[BatchEndpoint, str], Awaitable[str]]) -> dict[int, str]:
+    async def each(self, work: Callable[[BatchEndpoint, str], Awaitable[str]]) -> dict[int, str]:
+        """Do something with every batch under way; return what it says, or the error text, by batch number."""
         states: dict[int, str] = {}
         endpoints: dict[str, BatchEndpoint] = {}
         try:
@@ -98,8 +92,9 @@ class BatchRecords:
                     states[batch.number] = "not named yet: `ostrom resume` looks for it"
                     continue
                 if batch.model not in endpoints:
-                    opened = open_model(batch.model, **self._settings.get(batch.model, {}))
-                    endpoints[batch.model] = batch_endpoint(opened)
+                    endpoints[batch.model] = batch_endpoint(
+                        open_model(batch.model, **self._settings.get(batch.model, {}))
+                    )
                 endpoint, name = endpoints[batch.model], batch.id
                 try:
                     states[batch.number] = await with_retries(partial(work, endpoint, name), RetryPolicy())

@@ -2,7 +2,9 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -23,8 +25,9 @@ from ostrom.mechanisms.protocol import Round
 from ostrom.mechanisms.settlement import settled_rounds
 from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
-from ostrom.studies.factors import Factor, Level, set_path
+from ostrom.studies.factors import Factor, Level, overlap, set_path
 from ostrom.studies.fork import ForkPlan, ForkPoint, Origin, copy_answers, point_of
+from ostrom.studies.load import split_change
 from ostrom.studies.plan import StudyPlan, read_base
 from ostrom.studies.run import Run, Watch, play_plan
 
@@ -55,8 +58,7 @@ class BranchPlan(ForkPlan):
     @classmethod
     def read(cls, source: PlanSource) -> Self:
         """Read the plan of a branch from its manifest, which names the run and the match that it starts from."""
-        origin = validate(BranchOf, dict(source.manifest["parent"]), source.file, "parent")
-        return cls(read_base(source), origin)
+        return cls(read_base(source), validate(BranchOf, dict(source.manifest["parent"]), source.file, "parent"))
 
     def __init__(self, base: StudyPlan, origin: BranchOf, budget: Budget | None = None) -> None:
         super().__init__(base, origin, budget)
@@ -166,11 +168,10 @@ def branch(
 
 def _step(run: Run, point: ForkPoint, match: int, at: int, changes: Mapping[str, Any]) -> int:
     """Return the step at which round ``at`` begins; the round after the last counts if more rounds are to follow."""
+    more = at == point.rounds + 1 and ROUNDS in changes
     step = point.step_of(at) if at >= 1 else None
-    if step is not None:
-        return step
-    if at == point.rounds + 1 and ROUNDS in changes:
-        return len(point.steps)
+    if step is not None or more:
+        return len(point.steps) if step is None else step
     raise UsageError(
         f"--at {at}: match {match} of {run.name} has rounds 1 to {point.rounds} "
         f"(to play on after the last, also set {ROUNDS})"
@@ -180,23 +181,20 @@ def _step(run: Run, point: ForkPoint, match: int, at: int, changes: Mapping[str,
 def _reach(plan: BranchPlan, prefix: Mapping[Any, Any], origin: BranchOf) -> None:
     """Refuse a branch whose changed rules do not reach the branching point with the parent's answers."""
     unit = plan.unit(0)
-    play = unit.mechanism.play(unit.game, unit.streams)
-    step = 0
-    try:
+    play, reached = unit.mechanism.play(unit.game, unit.streams), False
+    with suppress(StopIteration):
         due = next(play)
-        while step < origin.step:
+        for step in range(origin.step):
             due = play.send([prefix[step, d.player, ""][0] for d in due])
-            step += 1
         reached = any(d.view.round >= origin.round for d in due)
-    except StopIteration:
-        reached = False
     if not reached:
         raise UsageError(f"--at {origin.round}: with these changes the match ends before round {origin.round}")
 
 
 def _digest(origin: BranchOf) -> str:
-    data = orjson.dumps([origin.changes, origin.seat], option=orjson.OPT_SORT_KEYS)
-    return hashlib.blake2b(data, digest_size=3).hexdigest()
+    return hashlib.blake2b(
+        orjson.dumps([origin.changes, origin.seat], option=orjson.OPT_SORT_KEYS), digest_size=3
+    ).hexdigest()
 
 
 def read_changes(texts: Sequence[str]) -> dict[str, Any]:
@@ -205,14 +203,7 @@ def read_changes(texts: Sequence[str]) -> dict[str, Any]:
     >>> read_changes(["memory=window:2", "rounds=20"])
     {'agent.memory': 'window:2', 'mechanism.rounds': 20}
     """
-    changes: dict[str, Any] = {}
-    for text in texts:
-        path, equals, value = text.partition("=")
-        path = path.strip()
-        if not equals or not path:
-            raise StudyError("write it as key=value", key="--set", actual=text)
-        changes[_full(path)] = read_yaml(value, "--set")
-    return changes
+    return {_full(path): read_yaml(value, "--set") for path, value in map(split_change, texts)}
 
 
 def _full(path: str) -> str:
@@ -220,8 +211,12 @@ def _full(path: str) -> str:
         return ROUNDS
     bare = path.removeprefix("agent.")
     if bare.split(".")[0] not in AgentConfig.model_fields:
-        allowed = [f"agent.{name}" for name in AgentConfig.model_fields] + [ROUNDS]
-        raise StudyError("cannot be changed in a branch", key="--set", actual=path, allowed=allowed)
+        raise StudyError(
+            "cannot be changed in a branch",
+            key="--set",
+            actual=path,
+            allowed=[f"agent.{name}" for name in AgentConfig.model_fields] + [ROUNDS],
+        )
     return f"agent.{bare}"
 
 
@@ -250,25 +245,16 @@ def relabelled(
     result = dict(labels)
     for factor in factors:
         for path, value in changes.items():
-            touched = {own for level in factor.levels for own in level.assigns if _meet(_bare(own), path)}
-            if not touched:
-                continue
             kinds = {type(level.label) for level in factor.levels}
-            same = everywhere and touched == {path} and type(value) in kinds
-            result[factor.name] = value if same else None
+            if touched := {own for own in factor.paths if overlap(_bare(own), path)}:
+                result[factor.name] = value if everywhere and touched == {path} and type(value) in kinds else None
     return result
 
 
 def _bare(path: str) -> str:
     """Return the field of an agent that a path sets, without the part that says which agent."""
     first, _, rest = path.partition(".")
-    if first in ("types", "seats"):
-        return f"agent.{rest.partition('.')[2]}".removesuffix(".")
-    return path
-
-
-def _meet(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+    return f"agent.{rest.partition('.')[2]}".removesuffix(".") if first in ("types", "seats") else path
 
 
 def described(changes: Mapping[str, Any], seat: int | None) -> str:
@@ -277,10 +263,8 @@ def described(changes: Mapping[str, Any], seat: int | None) -> str:
     >>> described({"agent.memory": "window:2"}, 1)
     'memory=window:2 at seat 1'
     """
-    if not changes:
-        return "no change"
     text = ", ".join(f"{path.removeprefix('agent.')}={value}" for path, value in changes.items())
-    return text if seat is None else f"{text} at seat {seat}"
+    return "no change" if not changes else text if seat is None else f"{text} at seat {seat}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,8 +294,8 @@ def continuations(parent: Run, child: Run, origin: BranchOf) -> list[Continuatio
     for player, seated in enumerate(child.plan.unit(0).players):
         before = _mean(game, parent_rounds, player, 1, origin.round)
         then = _mean(game, parent_rounds, player, origin.round, None)
-        shares = [_mean(game, rounds, player, origin.round, None) for rounds in own]
-        valid = [s for s in shares if s is not None]
+        shares = (_mean(game, rounds, player, origin.round, None) for rounds in own)
+        valid = [share for share in shares if share is not None]
         now = sum(valid) / len(valid) if valid else None
         change = None if now is None or then is None else now - then
         rows.append(Continuation(player + 1, seated.name, before, then, now, change, len(valid)))
@@ -331,10 +315,8 @@ def measure_of(game: Game) -> str:
 
 def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
     """Return a player's mean of ``measure_of`` from round ``first`` until before ``end``; None if no round counts."""
-    paid, values = measure_of(game) != "cooperation", list[float | bool | None]()
-    for one in settled_rounds(game, rounds):
-        if one.player == player and first <= one.number and (end is None or one.number < end):
-            acted = None if one.action is None else game.cooperates(one.seat, one.action)
-            values.append(one.payoff if paid else acted)
-    numbers = [float(value) for value in values if value is not None]
-    return sum(numbers) / len(numbers) if numbers else None
+    own = [one for one in settled_rounds(game, rounds) if one.player == player and first <= one.number < (end or inf)]
+    paid = measure_of(game) != "cooperation"
+    acted = (None if one.action is None else game.cooperates(one.seat, one.action) for one in own)
+    values = [float(value) for value in ([one.payoff for one in own] if paid else acted) if value is not None]
+    return sum(values) / len(values) if values else None

@@ -7,7 +7,7 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
-from ostrom.features.importing.mapping import Mapping, SeatColumns, canonical
+from ostrom.features.importing.mapping import Mapping, canonical
 from ostrom.features.importing.moves import Move, Recorded, number_in
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
@@ -68,25 +68,19 @@ class Cause:
     def __str__(self) -> str:
         if len(self.rows) == 1:
             return str(self.rows[0])
-        return f"{self.cause}: {len(self.rows)} {self.what} ({self.where})"
-
-    @property
-    def what(self) -> str:
-        """Return the noun for the counted rows: matches, files or rows."""
-        return {"match": "matches", "length": "matches", "file": "files"}.get(self.kind, "rows")
+        counted = {"match": "matches", "length": "matches", "file": "files"}.get(self.kind, "rows")
+        return f"{self.cause}: {len(self.rows)} {counted} ({self.where})"
 
     @property
     def where(self) -> str:
         """Return the first places, grouped by file."""
         if self.kind == "file":
-            more = ", ..." if len(self.rows) > MOST_LISTED else ""
-            return ", ".join(row.file for row in self.rows[:MOST_LISTED]) + more
+            return _first([row.file for row in self.rows])
         files = grouped((row.file, row) for row in self.rows)
-        texts = []
-        for file, rows in list(files.items())[:MOST_LISTED]:
-            numbers = ", ".join(str(row.line) for row in rows[:MOST_LISTED])
-            more = ", ..." if len(rows) > MOST_LISTED else ""
-            texts.append(f"{Path(file).name} {rows[0].unit}{'s' if len(rows) > 1 else ''} {numbers}{more}")
+        texts = [
+            f"{Path(file).name} {rows[0].unit}{'s' if len(rows) > 1 else ''} {_first([row.line for row in rows])}"
+            for file, rows in list(files.items())[:MOST_LISTED]
+        ]
         return "; ".join(texts) + (f"; and {len(files) - MOST_LISTED} more files" if len(files) > MOST_LISTED else "")
 
     def as_dict(self) -> dict[str, Any]:
@@ -101,10 +95,17 @@ class Cause:
         }
 
 
+def _first(places: Sequence[object]) -> str:
+    """Return the first places, separated by commas."""
+    return ", ".join(map(str, [*places[:MOST_LISTED], *["..."][: len(places) - MOST_LISTED]]))
+
+
 def by_cause(rows: Iterable[Disagreement]) -> list[Cause]:
     """Group bad rows by cause, the most frequent cause first."""
-    groups = grouped(((row.kind, row.cause, row.done), row) for row in rows)
-    causes = [Cause(cause, kind, done, tuple(of)) for (kind, cause, done), of in groups.items()]
+    causes = [
+        Cause(cause, kind, done, tuple(of))
+        for (kind, cause, done), of in grouped(((row.kind, row.cause, row.done), row) for row in rows).items()
+    ]
     return sorted(causes, key=lambda cause: -len(cause.rows))
 
 
@@ -162,9 +163,7 @@ class Checker:
                 f"game {game.name} has {game.seats} seats, this match has {len(match.players)} players",
                 file=match.file, key=match.lines,
             )  # fmt: skip
-        rounds: list[_Round] = []
-        running: list[float] = [0.0] * game.seats
-        illegal: str | None = None
+        rounds, running, illegal = list[_Round](), [0.0] * game.seats, None
         for number, moves in enumerate(match.rounds, 1):
             one = _Round(number, moves, [])
             illegal = self._illegal(match, game, one)
@@ -194,7 +193,7 @@ class Checker:
                 continue
             column = str(move.columns.action)
             if self.mapping.on_illegal == "skip-match":
-                where = f"{match.unit} {move.line}, column {column}"
+                where = f"{match.unit} {move.row.number}, column {column}"
                 return f"{match.file}: {where}: no valid answer in round {one.number} (found {move.action!r})"
             why = f"is no valid answer (on_illegal: skip-match imports the match as skipped; found {move.action!r})"
             self._bad(match, one, move, column, "answer", why, f"column {column} {why}", move.action)
@@ -205,12 +204,10 @@ class Checker:
         actual: float | str | None = None, expected: float | None = None, note: str = "", fixable: bool = False,
     ) -> None:  # fmt: skip
         """Record a bad cell; under the policies keep and repair, a cell that is not ``fixable`` is refused."""
-        done = self.policy
-        if not fixable and done in ("keep", "repair"):
-            done = "refuse"
+        done = "refuse" if not fixable and self.policy in ("keep", "repair") else self.policy
         one.bad.append(
             Disagreement(
-                match.file, move.line, column, one.number, actual, expected, why, cause, kind, done,
+                match.file, move.row.number, column, one.number, actual, expected, why, cause, kind, done,
                 match.unit, note,
             )
         )  # fmt: skip
@@ -237,8 +234,7 @@ class Checker:
             column = str(move.columns.payoff)
             why = f"says {payoff:g}, but game {_called(game)} pays {due[seat]:g} for ({names})"
             keep = self.policy == "keep"
-            already = any(row.kind == "action" for row in one.bad)
-            if not already:
+            if not any(row.kind == "action" for row in one.bad):
                 self._bad(
                     match, one, move, column, "payoff", why, f"column {column} {why}", payoff, due[seat],
                     "" if keep else f"payoff {due[seat]:g} as the game pays", fixable=True,
@@ -249,18 +245,16 @@ class Checker:
                 paid[seat] = payoff
                 one.differs = True
                 notes[seat] = f"payoff as written; the game pays {due[seat]:g}"
-        stated_sums = [p if w is None else w for p, w in zip(paid, payoffs, strict=True)]
-        for seat, amount in enumerate(stated_sums):
-            running[seat] += amount
+        running[:] = [sum + (p if w is None else w) for sum, p, w in zip(running, paid, payoffs, strict=True)]
         if self.mapping.totals == "running" or last:
             self._totals(match, one, running)
         one.paid = tuple(paid)
         one.played = tuple(
-            self._once(SeatRound(game.actions[s][a], one.moves[s].action, notes[s])) for s, a in enumerate(profile)
+            self._shared_rounds.setdefault(seat_round, seat_round)
+            for seat_round in (
+                SeatRound(game.actions[s][a], one.moves[s].action, notes[s]) for s, a in enumerate(profile)
+            )
         )
-
-    def _once(self, played: SeatRound) -> SeatRound:
-        return self._shared_rounds.setdefault(played, played)
 
     def _actions(self, match: Recorded, game: Game, one: _Round) -> list[int | None]:
         places: list[int | None] = []
@@ -274,10 +268,10 @@ class Checker:
         return places
 
     def _payoffs(self, match: Recorded, one: _Round) -> list[float | None]:
-        payoffs: list[float | None] = []
-        for move in one.moves:
-            payoffs.append(None if move.payoff is None else self._number(match, one, move, str(move.columns.payoff)))
-        return payoffs
+        return [
+            None if move.payoff is None else self._number(match, one, move, str(move.columns.payoff))
+            for move in one.moves
+        ]
 
     def _number(self, match: Recorded, one: _Round, move: Move, column: str) -> float | None:
         number = number_in(move.row[column])
@@ -293,8 +287,7 @@ class Checker:
         """Return the action profile; an action missing in the file must follow from the recorded payoffs."""
         if None not in actions:
             return tuple(a for a in actions if a is not None)
-        options = [range(len(game.actions[s])) if a is None else (a,) for s, a in enumerate(actions)]
-        profiles = list(product(*options))
+        profiles = list(product(*[range(len(game.actions[s])) if a is None else (a,) for s, a in enumerate(actions)]))
         fitting = [p for p in profiles if _payoff_gap(game, p, payoffs) <= CLOSE]
         if len(fitting) == 1:
             return fitting[0]
@@ -312,25 +305,21 @@ class Checker:
         elif not fitting and self.policy == "repair":
             chosen, note = _changed(game, payoffs, actions)
         self._bad(match, one, one.moves[missing], "", "action", why, why, None, None, note, fixable=chosen is not None)
-        if chosen is not None:
-            for seat, action in enumerate(actions):
-                if action is None or action != chosen[seat]:
-                    notes[seat] = note
+        for seat, action in enumerate(actions):
+            if chosen is not None and action != chosen[seat]:  # a missing action too
+                notes[seat] = note
         return chosen
 
     def _totals(self, match: Recorded, one: _Round, running: Sequence[float]) -> None:
         for seat, move in enumerate(one.moves):
             if move.total is None:
                 continue
-            columns: SeatColumns = move.columns
-            stated = self._number(match, one, move, str(columns.total))
+            column = str(move.columns.total)
+            stated = self._number(match, one, move, column)
             if stated is not None and abs(stated - running[seat]) > CLOSE * max(1.0, abs(stated)):
                 why = f"says {stated:g}, but the payoffs up to here add up to {running[seat]:g}"
-                cause = f"column {columns.total} is not the sum of the payoffs up to its row"
-                self._bad(
-                    match, one, move, str(columns.total), "total", why, cause, stated, running[seat],
-                    fixable=True,
-                )  # fmt: skip
+                cause = f"column {column} is not the sum of the payoffs up to its row"
+                self._bad(match, one, move, column, "total", why, cause, stated, running[seat], fixable=True)
 
 
 def _called(game: Game) -> str:
@@ -356,30 +345,28 @@ def _nearest(
 
 def _changed(game: Game, payoffs: Sequence[float | None], actions: Sequence[int | None]) -> tuple[Profile | None, str]:
     """Return the only profile that fits when one recorded action is changed; None for none or several."""
-    candidates: list[tuple[Profile, int]] = []
-    for seat, action in enumerate(actions):
-        if action is None:
-            continue
-        options = [
-            range(len(game.actions[s])) if a is None else [b for b in range(len(game.actions[s])) if b != a]
-            if s == seat else (a,)
-            for s, a in enumerate(actions)
-        ]  # fmt: skip
-        candidates += [(p, seat) for p in product(*options) if _payoff_gap(game, p, payoffs) <= CLOSE]
+    candidates = [
+        (profile, seat, action)
+        for seat, action in enumerate(actions)
+        if action is not None
+        for profile in product(
+            *(
+                [b for b in range(len(game.actions[s])) if b != a] if a is None or s == seat else [a]
+                for s, a in enumerate(actions)
+            )
+        )
+        if _payoff_gap(game, profile, payoffs) <= CLOSE
+    ]
     if len(candidates) != 1:
         return None, ""
-    profile, seat = candidates[0]
-    old = actions[seat]
-    assert old is not None
+    profile, seat, old = candidates[0]
     names = game.actions[seat]
     return profile, f"action of seat {seat + 1} repaired from {names[old]} to {names[profile[seat]]}"
 
 
 def action_of(move: Move, game: Game, seat: int, mapping: Mapping) -> int | str:
     """Return the index of the recorded action, or a text that says why there is none."""
-    assert move.action is not None
-    text = canonical(move.action)
-    names = game.actions[seat]
+    text, names = canonical(str(move.action)), game.actions[seat]
     meanings = action_codes(move, mapping) or {
         **{str(place): place for place in range(1, len(names) + 1)}, **dict(zip(names, names, strict=True)),
     }  # fmt: skip
@@ -422,7 +409,6 @@ def action_codes(move: Move, mapping: Mapping) -> dict[str, str | int] | str:
 
 def is_illegal(move: Move, game: Game, seat: int, mapping: Mapping) -> bool:
     """Return whether the mapping declares the recorded answer invalid."""
-    assert move.action is not None
     if mapping.illegal == "any":
         return isinstance(action_of(move, game, seat, mapping), str)
-    return canonical(move.action) in mapping.illegal
+    return canonical(str(move.action)) in mapping.illegal

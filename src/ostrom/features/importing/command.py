@@ -58,8 +58,7 @@ def import_files(
             return _ended(import_logs(files, name=chosen, runs=runs, bad_rows=bad_rows))
         if len(files) == 1 and files[0].suffix.lower() != ".json" and _is_table_of_games(files[0]):
             return check_games(files[0])
-        own = (name for one in readers for name in one.mappings())
-        names = ", ".join((*mapping_names(), *own))
+        names = ", ".join((*mapping_names(), *(name for one in readers for name in one.mappings())))
         raise UsageError(f"say what the columns mean: --mapping FILE, or one of {names}")
     return _ended(import_rounds(files, mapping, name=name or files[0].stem, runs=runs, bad_rows=bad_rows))
 
@@ -75,8 +74,7 @@ def _refusal(result: Imported) -> list[str]:
     hint = f"these cannot be dealt with by {result.policy}; --bad-rows skip or skip-match leaves them out"
     if result.policy == "refuse":
         hint = "--bad-rows skip | skip-match | keep | repair imports the rest"
-    last = f"refused: {rows} bad rows of {how_many(len(result.refused), 'kind')} ({hint})"
-    return [*map(str, result.refused), last]
+    return [*map(str, result.refused), f"refused: {rows} bad rows of {how_many(len(result.refused), 'kind')} ({hint})"]
 
 
 def _summary(result: Imported) -> list[str]:

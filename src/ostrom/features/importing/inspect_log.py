@@ -1,6 +1,7 @@
 """Reads logs written by `ostrom export --format inspect` back into a run: actions and payoffs."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,21 @@ FORMAT = 1
 FIXED = ("match", "round", "seat", "player", "action", "payoff", "game")
 SOURCE = ("source_seed", "source_mechanism")
 """Factors with a match's seed and mechanism in the exported run: an imported run has its own seeds, one mechanism."""
+NO_FACTORS = RESERVED | {*FIXED, *SOURCE, "file", "mechanism"}
 MARK = b'"ostrom":{"format":'
 
 
 def is_log(path: Path) -> bool:
     """Return whether the first megabyte of a file has the mark of a log that Ostrom wrote."""
-    try:
-        with path.open("rb") as file:
-            return MARK in file.read(1 << 20).replace(b" ", b"")
-    except OSError:
-        return False
+    with suppress(OSError), path.open("rb") as file:
+        return MARK in file.read(1 << 20).replace(b" ", b"")
+    return False
 
 
 def import_logs(paths: Sequence[Path], *, name: str, runs: str | Path, bad_rows: str | None = None) -> Imported:
     """Read the rounds of logs into ``runs/<name>``. Prompts and replies stay in the logs."""
     logs = [(path, *_log(path)) for path in paths]
-    factors = {key: key for _, about, _ in logs for key in about["cell"] if _is_factor(key)}
+    factors = {key: key for _, about, _ in logs for key in about["cell"] if key not in NO_FACTORS}
     games = {str(number): about["game"] for number, (_, about, _) in enumerate(logs)}
     rule = {
         "game": {"column": "game", "is": games},
@@ -47,10 +47,6 @@ def import_logs(paths: Sequence[Path], *, name: str, runs: str | Path, bad_rows:
     mapping = validate(Mapping, rule, "mapping")
     tables = [_table(path, number, about, samples, list(factors)) for number, (path, about, samples) in enumerate(logs)]
     return import_tables([_joined(tables)], mapping, "mapping", name=name, runs=runs, policy=bad_rows or "keep")
-
-
-def _is_factor(name: str) -> bool:
-    return name not in RESERVED and name not in (*FIXED, *SOURCE, "file", "mechanism")
 
 
 def _log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -72,9 +68,8 @@ def _log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def _table(
     path: Path, number: int, about: dict[str, Any], samples: list[dict[str, Any]], factors: list[str]
 ) -> SourceTable:
-    columns = (*FIXED, *SOURCE, *factors)
+    columns, cell = (*FIXED, *SOURCE, *factors), about["cell"]
     places = {name: place for place, name in enumerate(columns)}
-    cell = about["cell"]
 
     def lines() -> Iterator[SourceRow]:
         for nth, sample in enumerate(samples, 1):
@@ -85,7 +80,7 @@ def _table(
                         sample["id"], row["round"], row["seat"], row["agent"], row["action"], row["payoff"], number,
                         metadata["seed"], cell.get("mechanism"), *(cell.get(name, "") for name in factors),
                     )  # fmt: skip
-                    yield SourceRow(nth, tuple(_text(value) for value in values), places)
+                    yield SourceRow(nth, tuple("" if value is None else str(value) for value in values), places)
             except (KeyError, TypeError):
                 raise StudyError("does not hold its rounds", file=str(path), key=f"sample {nth}") from None
 
@@ -99,7 +94,3 @@ def _joined(tables: Sequence[SourceTable]) -> SourceTable:
     if not lines:
         raise StudyError("holds no rounds", file=first.file)
     return SourceTable(first.file, first.columns, lines, first.unit)
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)

@@ -24,16 +24,12 @@ FRAMING = tuple(Framing.model_fields)
 
 def _option_columns(value: object) -> object:
     """Convert a list of columns to a mapping from each column to the number of its action, from 1."""
-    if isinstance(value, list):
-        return {str(column): place for place, column in enumerate(value, 1)}
-    return value
+    return {str(column): place for place, column in enumerate(value, 1)} if isinstance(value, list) else value
 
 
 def _text_keys(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
     # YAML turns 0, 1.0 and true into numbers and booleans; as cells of a table they are texts.
-    return {canonical(str(key)): inner for key, inner in value.items()}
+    return {canonical(str(key)): of for key, of in value.items()} if isinstance(value, dict) else value
 
 
 TextKeys = BeforeValidator(_text_keys)
@@ -95,13 +91,9 @@ class GameByColumn(Declared):
     def _one_way(self) -> GameByColumn:
         if sum(way is not None for way in (self.is_, self.spec, self.table)) != 1:
             raise ValueError("say what the values mean in exactly one way: 'is', 'spec' or 'table'")
-        if self.spec is not None and "{}" not in self.spec:
+        if "{}" not in (self.spec or "{}"):
             raise ValueError("'spec' needs {} where the value goes, for example ordinal_2x2:{}")
         return self
-
-
-def _by_column(game: object) -> bool:
-    return isinstance(game, GameByColumn) or (isinstance(game, dict) and "column" in game)
 
 
 class MatchRule(Declared):
@@ -137,7 +129,11 @@ class Mapping(Declared):
     split: str = Field(default="", description="what stands between the actions of a match; left out: nothing")
     game: Annotated[
         Annotated[GameByColumn, Tag("dict")] | Annotated[str | dict[str, Any], Tag("str")],
-        Discriminator(lambda given: "dict" if _by_column(given) else "str"),
+        Discriminator(
+            lambda game: (
+                "dict" if isinstance(game, GameByColumn) or (isinstance(game, dict) and "column" in game) else "str"
+            )
+        ),
     ]
     match: MatchRule | None = None
     round: str | None = Field(default=None, description="the number of the round; left out: order of rows")
@@ -219,33 +215,48 @@ class Mapping(Declared):
 
     @model_validator(mode="after")
     def _one_layout(self) -> Mapping:
-        if bool(self.seats) == (self.players is not None):
-            raise ValueError("give either 'seats' (one row for all players) or 'players' (one row for each)")
-        if self.seats and sorted(self.seats) != list(range(1, len(self.seats) + 1)):
-            raise ValueError(f"seats are numbered from 1 without gaps (found {sorted(self.seats)})")
-        if any(seat.seat is not None for seat in self.seats.values()):
-            raise ValueError("'seat' belongs to 'players': in 'seats' the number says it")
-        if self.match is None and (self.rows == "round" or self.players is not None):
-            raise ValueError("'match' must say which rows make a match")
-        if self.rows == "match" and self.round is not None:
-            raise ValueError("rows that hold a whole match have no 'round'")
-        if self.rows == "match" and any(s.payoff for s in self._all_seats()):
-            raise ValueError("rows that hold a whole match have a 'total', not a 'payoff'")
-        if self.actions and self.options:
-            raise ValueError("answers are decoded by 'actions' or, row by row, by 'options', not by both")
-        if self.rows == "match" and (self.round_columns or self.options):
-            raise ValueError("rows that hold a whole match have no 'round_columns' and no 'options'")
-        twice = set(self.factors) & set(self.round_columns)
-        if twice:
-            raise ValueError(f"{min(twice)!r} is both in 'factors' and in 'round_columns'")
+        by_match, twice = self.rows == "match", sorted({*self.factors} & {*self.round_columns})
+        for wrong, why in (
+            (
+                bool(self.seats) == (self.players is not None),
+                "give either 'seats' (one row for all players) or 'players' (one row for each)",
+            ),
+            (
+                sorted(self.seats) != [*range(1, len(self.seats) + 1)],
+                f"seats are numbered from 1 without gaps (found {sorted(self.seats)})",
+            ),
+            (
+                any(seat.seat is not None for seat in self.seats.values()),
+                "'seat' belongs to 'players': in 'seats' the number says it",
+            ),
+            (
+                self.match is None and (not by_match or self.players is not None),
+                "'match' must say which rows make a match",
+            ),
+            (by_match and self.round is not None, "rows that hold a whole match have no 'round'"),
+            (
+                by_match and any(seat.payoff for seat in self._all_seats()),
+                "rows that hold a whole match have a 'total', not a 'payoff'",
+            ),
+            (
+                self.actions and self.options,
+                "answers are decoded by 'actions' or, row by row, by 'options', not by both",
+            ),
+            (
+                by_match and (self.round_columns or self.options),
+                "rows that hold a whole match have no 'round_columns' and no 'options'",
+            ),
+            (twice, f"{''.join(twice[:1])!r} is both in 'factors' and in 'round_columns'"),
+        ):
+            if wrong:
+                raise ValueError(why)
         return self
 
     @property
     def policy(self) -> str:
         """Return the policy for bad rows."""
-        if self.disagreements is not None and "bad_rows" not in self.model_fields_set:
-            return self.disagreements
-        return self.bad_rows
+        stated = "bad_rows" in self.model_fields_set
+        return self.bad_rows if stated or self.disagreements is None else self.disagreements
 
     @property
     def levels(self) -> dict[str, tuple[str, dict[str, str]]]:
@@ -261,33 +272,34 @@ class Mapping(Declared):
 
     def needed(self) -> dict[str, str]:
         """Return every column that the mapping uses, with the key that names it."""
+        seats = {f"seats.{place}": seat for place, seat in self.seats.items()}
+        uses: list[tuple[str, Any]] = [
+            *(
+                (f"{where}.{key}", getattr(seat, key))
+                for where, seat in (seats if self.players is None else {"players": self.players}).items()
+                for key in ("player", "action", "payoff", "total", "seat")
+            ),
+            ("game.column", self.game.column if isinstance(self.game, GameByColumn) else None),
+            *(("match.by", column) for column in (self.match.by if self.match else ())),
+            ("match.new_when", self.match and self.match.new_when),
+            ("round", self.round),
+            *((f"factors.{name}", column) for name, (column, _) in self.levels.items()),
+            *((f"round_columns.{name}", column) for name, column in self.round_columns.items()),
+            *(
+                ("options", column)
+                for options in (*(seat.options for seat in self._all_seats()), self.options)
+                for column in options or ()
+            ),
+            *(
+                (f"framing.{name}", column)
+                for name, source in self.framing.items()
+                for column in (source if isinstance(source, list) else [source])
+            ),
+        ]
         columns: dict[str, str] = {}
-        for place, seat in self.seats.items() if self.players is None else [("", self.players)]:
-            where = f"seats.{place}" if place else "players"
-            if isinstance(seat.player, str):
-                columns.setdefault(seat.player, f"{where}.player")
-            for key in ("action", "payoff", "total", "seat"):
-                if getattr(seat, key) is not None:
-                    columns.setdefault(getattr(seat, key), f"{where}.{key}")
-        if isinstance(self.game, GameByColumn):
-            columns.setdefault(self.game.column, "game.column")
-        if self.match is not None:
-            for column in self.match.by:
-                columns.setdefault(column, "match.by")
-            if self.match.new_when is not None:
-                columns.setdefault(self.match.new_when, "match.new_when")
-        if self.round is not None:
-            columns.setdefault(self.round, "round")
-        for name, (column, _) in self.levels.items():
-            columns.setdefault(column, f"factors.{name}")
-        for name, column in self.round_columns.items():
-            columns.setdefault(column, f"round_columns.{name}")
-        for options in [*(seat.options for seat in self._all_seats()), self.options]:
-            for column in options or ():
-                columns.setdefault(column, "options")
-        for name, source in self.framing.items():
-            for column in source if isinstance(source, list) else [source] if isinstance(source, str) else []:
-                columns.setdefault(column, f"framing.{name}")
+        for key, column in uses:
+            if isinstance(column, str):  # a constant needs no column
+                columns.setdefault(column, key)
         return columns
 
 

@@ -1,9 +1,11 @@
 """Reads matches and games from a table: cells are grouped into moves; checks come later."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import isfinite
+from operator import le, lt
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +23,14 @@ from ostrom.ground.words import join_words
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What one seat did in one round, as recorded, with its line and columns."""
+    """What one seat did in one round, as recorded, with its row and columns."""
 
-    line: int
+    row: SourceRow
+    """The row of the cell; other columns may be needed to decode the answer."""
     columns: SeatColumns
     action: str | None
     payoff: str | None
     total: str | None
-    row: SourceRow
-    """The row of the cell; other columns may be needed to decode the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,7 @@ class Recorded:
     @property
     def lines(self) -> str:
         """The lines or records of the match in its file, for messages."""
-        numbers = [move.line for moves in self.rounds for move in moves] or [self.first.number]
-        return span(self.unit, numbers)
+        return span(self.unit, [move.row.number for moves in self.rounds for move in moves] or [self.first.number])
 
 
 def span(unit: str, numbers: Sequence[int]) -> str:
@@ -63,9 +63,7 @@ def put_together(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -
     """Build a match from its rows; raises StudyError if they are invalid."""
     if mapping.rows == "match":
         return _from_texts(table, mapping, lines)
-    if mapping.players is None:
-        return _wide(table, mapping, lines)
-    return _long(table, mapping, mapping.players, lines)
+    return _wide(table, mapping, lines) if mapping.players is None else _long(table, mapping, mapping.players, lines)
 
 
 def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]]:
@@ -74,8 +72,11 @@ def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]
     if rule is None:
         yield from ([line] for line in table.lines)
         return
-    together = grouped((tuple(canonical(line[c]) for c in rule.by), line) for line in table.lines)
-    pieces = [piece for lines in together.values() for piece in _pieces(table, rule.new_when, lines, mapping)]
+    pieces = [
+        piece
+        for lines in grouped((tuple(canonical(line[c]) for c in rule.by), line) for line in table.lines).values()
+        for piece in _pieces(table, rule.new_when, lines, mapping)
+    ]
     yield from sorted(pieces, key=lambda piece: piece[0].number)
 
 
@@ -86,25 +87,19 @@ def _pieces(
     if column is None:
         yield lines
         return
-    piece: list[SourceRow] = []
-    last: float | None = None
-    for line in lines:
-        number = read_number(table, line, column)
-        anew = last is not None and (number < last if mapping.players is not None else number <= last)
-        if anew:
-            yield piece
-            piece = []
-        piece.append(line)
-        last = number
-    yield piece
+    numbers = [read_number(table, line, column) for line in lines]
+    begins = lt if mapping.players is not None else le
+    starts = [0, *(place for place, (last, number) in enumerate(pairwise(numbers), 1) if begins(number, last))]
+    yield from (lines[start:end] for start, end in pairwise((*starts, len(lines))))
 
 
 def _wide(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
     _check_rounds(table, mapping, lines)
     seats = [mapping.seats[s] for s in sorted(mapping.seats)]
     players = tuple(_constant_player(table, lines, seat) for seat in seats)
-    rounds = tuple(tuple(_move(line, seat) for seat in seats) for line in lines)
-    return Recorded(table.file, lines[0], players, rounds, table.unit)
+    return Recorded(
+        table.file, lines[0], players, tuple(tuple(_move(line, seat) for seat in seats) for line in lines), table.unit
+    )
 
 
 def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: list[SourceRow]) -> Recorded:
@@ -116,12 +111,11 @@ def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: lis
     _check_rounds(table, mapping, [group[0] for group in by_round])
     ordered = [_by_seat(table, columns, group) for group in by_round]
     width = len(ordered[0])
-    for group in ordered:
-        if len(group) != width:
-            raise StudyError(
-                f"this round has {len(group)} rows, the first round of the match has {width}",
-                file=table.file, key=f"{table.unit} {group[-1].number}",
-            )  # fmt: skip
+    if odd := next((group for group in ordered if len(group) != width), None):
+        raise StudyError(
+            f"this round has {len(odd)} rows, the first round of the match has {width}",
+            file=table.file, key=f"{table.unit} {odd[-1].number}",
+        )  # fmt: skip
     players = tuple(_constant_player(table, [group[s] for group in ordered], columns) for s in range(width))
     rounds = tuple(tuple(_move(line, columns) for line in group) for group in ordered)
     return Recorded(table.file, lines[0], players, rounds, table.unit)
@@ -146,18 +140,15 @@ def _by_seat(table: SourceTable, columns: SeatColumns, lines: list[SourceRow]) -
 def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
     """Build a match from rows that each hold a player's (or all players') sequence of actions."""
     if mapping.players is not None:
-        columns = mapping.players
-        placed = [(line, columns) for line in _by_seat(table, columns, lines)]
+        placed = [(line, mapping.players) for line in _by_seat(table, mapping.players, lines)]
+    elif len(lines) > 1:
+        raise StudyError("a second row of the same match", file=table.file, key=f"{table.unit} {lines[1].number}")
     else:
-        if len(lines) > 1:
-            raise StudyError("a second row of the same match", file=table.file, key=f"{table.unit} {lines[1].number}")
         placed = [(lines[0], mapping.seats[s]) for s in sorted(mapping.seats)]
-    texts = []
-    for line, columns in placed:
-        if columns.action is None:
-            raise StudyError("rows that hold a whole match need 'action'", file=table.file, key="seats")
-        text = line[columns.action].strip()
-        texts.append(text.split(mapping.split) if mapping.split else list(text))
+    if any(columns.action is None for _, columns in placed):
+        raise StudyError("rows that hold a whole match need 'action'", file=table.file, key="seats")
+    cells = [line[str(columns.action)].strip() for line, columns in placed]
+    texts = [cell.split(mapping.split) if mapping.split else list(cell) for cell in cells]
     lengths = [len(text) for text in texts]
     if len(set(lengths)) > 1 or not lengths[0]:
         line, columns = placed[lengths.index(min(lengths))]
@@ -168,23 +159,21 @@ def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) ->
     last = lengths[0] - 1
     rounds = tuple(
         tuple(
-            Move(
-                line.number, columns, text[t], None, line[columns.total] if columns.total and t == last else None, line
-            )
+            Move(line, columns, text[t], None, line[columns.total] if columns.total and t == last else None)
             for (line, columns), text in zip(placed, texts, strict=True)
         )
         for t in range(lengths[0])
     )
-    players = tuple(_player(line, columns) for line, columns in placed)
-    return Recorded(table.file, placed[0][0], players, rounds, table.unit)
+    return Recorded(
+        table.file, placed[0][0], tuple(_player(line, columns) for line, columns in placed), rounds, table.unit
+    )
 
 
 def _check_rounds(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> None:
     if mapping.round is None:
         return
     for expected, line in enumerate(lines, mapping.first_round):
-        number = read_number(table, line, mapping.round)
-        if number != expected:
+        if read_number(table, line, mapping.round) != expected:
             raise StudyError(
                 f"round {expected} of the match that begins on {table.unit} {lines[0].number} should stand here",
                 file=table.file, key=f"{table.unit} {line.number}, column {mapping.round}",
@@ -192,21 +181,15 @@ def _check_rounds(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) 
             )  # fmt: skip
 
 
-def _constant_player(table: SourceTable, lines: Iterable[SourceRow], seat: SeatColumns) -> str:
-    name: str | None = None
+def _constant_player(table: SourceTable, lines: Sequence[SourceRow], seat: SeatColumns) -> str:
+    name = _player(lines[0], seat)
     for line in lines:
         here = _player(line, seat)
-        if not here:
+        if not here or here != name:
             raise StudyError(
-                "names no player", file=table.file, key=f"{table.unit} {line.number}, column {seat.player}"
-            )
-        if name is not None and here != name:
-            raise StudyError(
-                f"the player changes within a match, from {name!r} to {here!r}",
+                f"the player changes within a match, from {name!r} to {here!r}" if here else "names no player",
                 file=table.file, key=f"{table.unit} {line.number}, column {seat.player}",
             )  # fmt: skip
-        name = here
-    assert name is not None
     return name
 
 
@@ -215,18 +198,17 @@ def _player(line: SourceRow, seat: SeatColumns) -> str:
 
 
 def _move(line: SourceRow, seat: SeatColumns) -> Move:
-    def cell(column: str | None) -> str | None:
-        return None if column is None else line[column]
-
-    return Move(line.number, seat, cell(seat.action), cell(seat.payoff), cell(seat.total), line)
+    cells = (None if column is None else line[column] for column in (seat.action, seat.payoff, seat.total))
+    return Move(line, seat, *cells)
 
 
 def read_number(table: SourceTable, line: SourceRow, column: str) -> float:
     """Return the number in a cell; anything else is refused."""
     number = number_in(line[column])
     if number is None:
-        where = f"{table.unit} {line.number}, column {column}"
-        raise StudyError("must be a number", file=table.file, key=where, actual=line[column])
+        raise StudyError(
+            "must be a number", file=table.file, key=f"{table.unit} {line.number}, column {column}", actual=line[column]
+        )
     return number
 
 
@@ -262,7 +244,7 @@ class MappedGames:
         """Return the game of a match: its name in tables, its specification, and the game."""
         rule = self.rule
         if not isinstance(rule, GameByColumn):
-            return self._built("", rule, self._label(rule))
+            return self._built("", rule)
         value = canonical(line[rule.column])
         where = f"{self.unit} {line.number}, column {rule.column}"
         if value in self._games:
@@ -273,31 +255,27 @@ class MappedGames:
                     f"{self.mapping_file} does not say which game this is", file=file, key=where,
                     actual=value, allowed=sorted(rule.is_),
                 )  # fmt: skip
-            spec: Spec = rule.is_[value]
-            return self._built(value, spec, self._label(spec))
+            return self._built(value, rule.is_[value])
         try:
-            if rule.spec is not None:
-                spec = rule.spec.replace("{}", value)
-                return self._built(value, spec, spec)
-            return self._from_table(value)
+            return self._from_table(value) if rule.spec is None else self._built(value, rule.spec.replace("{}", value))
         except OstromError as error:
             raise StudyError(str(error), file=file, key=where) from None
 
-    def _built(self, value: str, spec: Spec, label: str) -> tuple[str, Spec, Game]:
+    def _built(self, value: str, spec: Spec, label: str = "") -> tuple[str, Spec, Game]:
         if value not in self._games:
-            self._games[value] = (label, spec, build_game(spec, key="game", file=self.mapping_file))
+            usual = spec if isinstance(spec, str) else str(spec.get("label") or spec.get("name") or "game")
+            self._games[value] = (label or usual, spec, build_game(spec, key="game", file=self.mapping_file))
         return self._games[value]
-
-    def _label(self, spec: Spec) -> str:
-        return spec if isinstance(spec, str) else str(spec.get("label") or spec.get("name") or "game")
 
     @cached_property
     def _table(self) -> dict[str, dict[str, str]]:
         assert isinstance(self.rule, GameByColumn) and self.rule.table is not None
         path = Path(self.rule.table)
         beside = Path(self.mapping_file).parent / path
-        rows = read_games(beside if not path.is_absolute() and beside.exists() else path)
-        return {canonical(row["game_number"]): row for row in rows}
+        return {
+            canonical(row["game_number"]): row
+            for row in read_games(beside if not path.is_absolute() and beside.exists() else path)
+        }
 
     def _from_table(self, value: str) -> tuple[str, Spec, Game]:
         """Return a game from the table; one of the 144 ordinal games is named by its number there."""
@@ -311,25 +289,23 @@ class MappedGames:
             self.notes[value] = why
         label = f"ordinal_2x2:{entry.number}"
         if spec["payoffs"] == [[list(map(float, cell)) for cell in row] for row in entry.matrix]:
-            return self._built(value, label, label)
-        params = {"number": entry.number, "row": entry.row, "col": entry.col, "family": entry.family}
-        return self._built(value, {**spec, "params": params}, label)
+            return self._built(value, label)
+        return self._built(
+            value,
+            {**spec, "params": {"number": entry.number, "row": entry.row, "col": entry.col, "family": entry.family}},
+            label,
+        )
 
     def _listed(self, value: str) -> dict[str, Any]:
         """Return a 2x2 game with the payoffs of the table, ties and typing errors included."""
-        row = self._table.get(value)
-        if row is None:
-            raise GameError(f"the table of games has no game {value}")
         try:
-            paid = [float(row[name]) for name in CELLS]
+            a, b, c, d, e, f, g, h = (float(self._table[value][name]) for name in CELLS)
+        except KeyError:
+            raise GameError(f"the table of games has no game {value}") from None
         except ValueError:
             raise GameError(f"game {value} of the table has a payoff that is no number") from None
-        pairs = [paid[i : i + 2] for i in range(0, 8, 2)]
-        return {
-            "name": f"table_game_{value}",
-            "actions": ["first", "second"],
-            "payoffs": [[pairs[0], pairs[1]], [pairs[2], pairs[3]]],
-        }
+        payoffs = [[[a, b], [c, d]], [[e, f], [g, h]]]
+        return {"name": f"table_game_{value}", "actions": ["first", "second"], "payoffs": payoffs}
 
 
 def recognised(game: Game, number: str) -> tuple[OrdinalGame, str] | None:

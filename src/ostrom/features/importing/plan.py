@@ -20,6 +20,7 @@ from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain, write_atomically
 from ostrom.ground.streams import Streams
 from ostrom.ground.validation import validate
+from ostrom.ground.values import grouped
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.base import Mechanism, act, match_score, profile_of
 from ostrom.mechanisms.catalog.repetition import Repetition
@@ -75,21 +76,20 @@ class AsRecorded(Repetition):
             past = History(rounds)
             answers = yield [act(View(game, seat, self.name, number, past, self.told)) for seat in range(game.seats)]
             profile = profile_of(game, answers)
-            due = game.payoff(profile)
-            paid = due if self.payoffs is None else tuple(float(x) for x in self.payoffs[place])
+            paid = game.payoff(profile) if self.payoffs is None else tuple(map(float, self.payoffs[place]))
             rounds.append(Round(number, profile, paid))
-        scores = tuple(match_score([r.payoffs[s] for r in rounds]) for s in range(game.seats))
-        return Outcome(rounds, scores)
+        return Outcome(rounds, tuple(match_score([r.payoffs[s] for r in rounds]) for s in range(game.seats)))
 
 
 def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequence[float]) -> Mechanism:
     """Return a copy of the rules for a match with recorded payoffs only: its play asks no player and returns these."""
 
     def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
-        rounds = [
-            Round(n, (), tuple(map(float, paid)), what=("chose",) * len(paid)) for n, paid in enumerate(payoffs, 1)
-        ]
-        return Outcome(rounds, tuple(scores), PAID_ONLY)
+        return Outcome(
+            [Round(n, (), tuple(map(float, paid)), what=("chose",) * len(paid)) for n, paid in enumerate(payoffs, 1)],
+            tuple(scores),
+            PAID_ONLY,
+        )
         yield []  # makes this function a generator, as every play must be
 
     scored = copy(rules)
@@ -165,9 +165,8 @@ class ImportedPlan(StudyPlan):
         if not 0 <= index < len(self._units):
             raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", actual=index)
         record = self._units[index]
-        config: dict[str, Any] = {"framing": Framing(**(record.framing or {}))}
-        if record.memory is not None:
-            config["memory"] = record.memory
+        memory = {} if record.memory is None else {"memory": record.memory}
+        config: dict[str, Any] = {"framing": Framing(**(record.framing or {})), **memory}
         players = tuple(Seated(name, AgentConfig(recorded=name, **config)) for name in record.players)
         key = orjson.dumps([record.cell, record.players], option=orjson.OPT_SORT_KEYS).decode()
         game = self._build(orjson.dumps(record.game))
@@ -192,34 +191,18 @@ class ImportedPlan(StudyPlan):
 
 def _factors(units: Sequence[ImportedUnit], framings: Collection[str]) -> tuple[Factor, ...]:
     """Return the columns that differ between matches as factors, with levels in order of appearance."""
-    levels: dict[str, dict[Any, None]] = {}
-    for unit in units:
-        for name, value in unit.cell.items():
-            levels.setdefault(name, {})[value] = None
+    levels = grouped(pair for unit in units for pair in unit.cell.items())
+    paths = {name: f"agent.framing.{name}" if name in framings else name for name in levels}
+    # What a level sets is not known where the file states no framing.
     return tuple(
-        Factor(name, tuple(Level(v, _assigns(name, v, framings)) for v in values)) for name, values in levels.items()
+        Factor(name, tuple(Level(value, {paths[name]: value} if framings else {}) for value in dict.fromkeys(values)))
+        for name, values in levels.items()
     )
-
-
-def _assigns(name: str, value: Any, framings: Collection[str]) -> dict[str, Any]:
-    """Return what a level sets: a framing field, or another fact; unknown without a stated framing."""
-    if not framings:
-        return {}
-    return {f"agent.framing.{name}" if name in framings else name: value}
 
 
 def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
     """Write the matches of an imported run; return the hash stored in the manifest."""
-    data = orjson.dumps(
-        [
-            {
-                "game": u.game, "players": u.players, "rounds": u.rounds, "cell": u.cell, "seed": u.seed,
-                "payoffs": u.payoffs, "numbers": u.numbers, "framing": u.framing,
-                "mechanism": u.mechanism, "scores": u.scores, "memory": u.memory,
-            }
-            for u in units
-        ]
-    )  # fmt: skip
+    data = orjson.dumps(list(units))
     try:
         write_atomically(folder / UNITS, data)
     except OSError as error:

@@ -5,6 +5,7 @@ import csv
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,13 +59,11 @@ def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> Sour
         places = {column: place for place, column in reversed([*enumerate(columns)])}
         lines = _lines([places.get(column, 0) for column in needed], needed, rows)
         unit = "line"
-    present = set(columns)
-    for column, key in needed.items():
-        if column not in present:
-            raise StudyError(
-                f"{mapping_file} names the column {column!r} under {key}, but it is not there",
-                file=str(path), allowed=[c or "(no name)" for c in columns][:40],
-            )  # fmt: skip
+    if missing := [column for column in needed if column not in columns]:
+        raise StudyError(
+            f"{mapping_file} names the column {missing[0]!r} under {needed[missing[0]]}, but it is not there",
+            file=str(path), allowed=[c or "(no name)" for c in columns][:40],
+        )  # fmt: skip
     table = SourceTable(str(path), columns, tuple(lines), unit)
     if not table.lines:
         raise StudyError("has a header and no rows", file=str(path))
@@ -94,16 +93,15 @@ def _csv(
 
     def full() -> Iterator[tuple[int, list[str]]]:
         for number, row in cells:
+            if not any(cell.strip() for cell in row):
+                continue
             if len(row) != len(columns):
-                if not any(cell.strip() for cell in row):
-                    continue
                 raise StudyError(
                     f"has {len(row)} cells, {'the mapping names' if named else 'the header has'} "
                     f"{len(columns)}",
                     file=file, key=f"line {number}",
                 )  # fmt: skip
-            if any(cell.strip() for cell in row):
-                yield number, row
+            yield number, row
 
     return columns, full()
 
@@ -124,8 +122,7 @@ def _physical(text: str) -> Iterator[str]:
     """Split text at line ends only; other Unicode line breaks belong to cells."""
     begun = 0
     while begun < len(text):
-        end = text.find("\n", begun)
-        end = len(text) if end < 0 else end + 1
+        end = text.find("\n", begun) + 1 or len(text)
         yield text[begun:end]
         begun = end
 
@@ -193,41 +190,34 @@ def _documents(text: str, file: str) -> tuple[Any, str]:
     except StudyError as error:
         if "Extra data" not in str(error) or not _is_document(text.strip().partition("\n")[0].strip()):
             raise
-    lines = enumerate(text.split("\n"), 1)
-    return [(n, read_json(line, file, line=n, finite=False)) for n, line in lines if line.strip()], "line"
+    return [
+        (n, read_json(line, file, line=n, finite=False)) for n, line in enumerate(text.split("\n"), 1) if line.strip()
+    ], "line"
 
 
 def _is_document(line: str) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _records(content: Any, file: str, path: str | None, unit: str) -> Iterator[tuple[int, Any]]:
-    if unit == "line":
-        if path is None:
-            yield from content
-            return
+    if path is None and unit != "line" and not isinstance(content, list):
+        fields = content.items() if isinstance(content, dict) else ()
+        lists = [name for name, value in fields if isinstance(value, list)]
+        raise StudyError(
+            "is no list of records; name the list in the mapping, for example records: "
+            + (lists[0] if lists else "results"),
+            file=file, key="records", allowed=lists or None,
+        )  # fmt: skip
+    if path is None:
+        yield from content if unit == "line" else enumerate(content, 1)
+    elif unit == "line":
         for number, document in content:
             yield from ((number, record) for record in _inside(document, path.split("."), file, {}))
-        return
-    if path is None:
-        if not isinstance(content, list):
-            lists = (
-                [name for name, value in content.items() if isinstance(value, list)]
-                if isinstance(content, dict)
-                else []
-            )
-            raise StudyError(
-                "is no list of records; name the list in the mapping, for example records: "
-                + (lists[0] if lists else "results"),
-                file=file, key="records", allowed=lists or None,
-            )  # fmt: skip
-        yield from enumerate(content, 1)
-        return
-    yield from enumerate(_inside(content, path.split("."), file, {}), 1)
+    else:
+        yield from enumerate(_inside(content, path.split("."), file, {}), 1)
 
 
 def _inside(here: Any, steps: list[str], file: str, above: Mapping[str, Any]) -> Iterator[Any]:
@@ -239,8 +229,7 @@ def _inside(here: Any, steps: list[str], file: str, above: Mapping[str, Any]) ->
     if not isinstance(here, dict):
         raise StudyError("must be objects", file=file, key="records", actual=here)
     if not steps:
-        clash = {f"above.{name}" if name in here else name: value for name, value in above.items()}
-        yield {**clash, **here}
+        yield {**{f"above.{name}" if name in here else name: value for name, value in above.items()}, **here}
         return
     step, *rest = steps
     if step not in here:
@@ -277,13 +266,7 @@ def _flat(record: Any, file: str, where: str) -> defaultdict[str, str]:
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "True" if value else "False"
-    if isinstance(value, str):
-        return value
     try:
-        return repr(value)
+        return "" if value is None else str(value)
     except ValueError:  # Python refuses to write integers of thousands of digits
         return "a number too large"

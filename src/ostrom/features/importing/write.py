@@ -7,10 +7,10 @@ import asyncio
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -58,8 +58,8 @@ class MatchReader:
         self.bad: list[Disagreement] = []
         """Matches that cannot be built or have an unusual length, with the problem."""
         self.columns = dict(rule.round_columns)
-        self._demoted: dict[str, int] = {}
-        self._seen: Counter[tuple[Any, ...]] = Counter()
+        self.by_file = {name: source for name, source in rule.factors.items() if isinstance(source, LevelsByFile)}
+        self._demoted: Counter[str] = Counter()
 
     def read(self, table: SourceTable) -> None:
         """Read all matches of a table."""
@@ -75,9 +75,8 @@ class MatchReader:
                     raise
                 self._broken(table, lines, error)
                 continue
-            cell = {"game": label, **self._factors(match), **_levels(framing)}
-            if self.several:
-                cell["file"] = Path(table.file).stem
+            file = {"file": Path(table.file).stem} if self.several else {}
+            cell = {"game": label, **self._factors(match), **_levels(framing), **file}
             players = tuple(self.rule.names.get(player, player) for player in match.players)
             payoffs = [list(row) for row in match_check.paid] if match_check.differs else None
             gaps = match_check.numbers != tuple(range(1, len(match_check.numbers) + 1))
@@ -101,38 +100,29 @@ class MatchReader:
         """Return a match's factors; a factor that changes within the match becomes a column of decisions."""
         values: dict[str, Any] = {}
         for name, (column, levels) in self.rule.levels.items():
-            written = {canonical(move.row[column]) for moves in match.rounds for move in moves}
-            if len(written) > 1:
-                self._demoted[name] = self._demoted.get(name, 0) + 1
+            if len({canonical(move.row[column]) for moves in match.rounds for move in moves}) > 1:
+                self._demoted[name] += 1
             value = canonical(match.first[column])
             values[name] = levels.get(value, value)
         file = Path(match.file).stem
-        by_file = {name: source for name, source in self.rule.factors.items() if isinstance(source, LevelsByFile)}
-        return {**values, **{name: source.file.get(file, file) for name, source in by_file.items()}}
+        return {**values, **{name: source.file.get(file, file) for name, source in self.by_file.items()}}
 
     def finished(self) -> list[Ready]:
         """Return all matches, with lengths compared, factors resolved and replicates numbered."""
         self._lengths()
-        self._files()
-        for name in self._demoted:
-            self.columns[name] = self.rule.levels[name][0]
-        for match in self.ready:
-            for name in self._demoted:
-                del match.unit.cell[name]
-        numbered = []
-        for match in self.ready:
-            key = (*match.unit.cell.values(), *match.unit.players)
-            numbered.append(replace(match, unit=replace(match.unit, seed=self._seen[key])))
-            self._seen[key] += 1
-        return numbered
-
-    def _files(self) -> None:
-        """Drop the factor ``file`` if every file holds a game, or a level of another factor, of its own."""
-        by_file = [name for name, source in self.rule.factors.items() if isinstance(source, LevelsByFile)]
         cells = [match.unit.cell for match in self.ready]
-        if any(_one_to_one([(cell.get("file", ""), cell[name]) for cell in cells]) for name in ("game", *by_file)):
-            for match in self.ready:
-                match.unit.cell.pop("file", None)
+        names, needless = ("game", *self.by_file), set(self._demoted)
+        # Every file holds a game, or a level of another factor, of its own.
+        if any(_one_to_one([(cell.get("file", ""), cell[name]) for cell in cells]) for name in names):
+            needless.add("file")
+        self.columns |= {name: self.rule.levels[name][0] for name in self._demoted}
+        numbered, replicates = [], Counter[tuple[Any, ...]]()
+        for match in self.ready:
+            cell = {name: level for name, level in match.unit.cell.items() if name not in needless}
+            key = (*cell.values(), *match.unit.players)
+            numbered.append(replace(match, unit=replace(match.unit, cell=cell, seed=replicates[key])))
+            replicates[key] += 1
+        return numbered
 
     def _lengths(self) -> None:
         """Report matches of unusual length: they usually come from a truncated file."""
@@ -151,23 +141,23 @@ class MatchReader:
             )
             why = f"the match of {join_words(source.players)} has {length} {short}"
             done = "refuse" if self.policy == "repair" else self.policy
-            row = Disagreement(
-                source.file, source.first.number, "", 0, length, wanted, why,
-                f"a match has {length} {short}", "length", done, source.unit,
+            self.bad.append(
+                Disagreement(
+                    source.file, source.first.number, "", 0, length, wanted, why,
+                    f"a match has {length} {short}", "length", done, source.unit,
+                )
             )  # fmt: skip
-            self.bad.append(row)
             if done in ("skip", "skip-match"):
                 checked = replace(match.checked, illegal=f"{source.file}: {source.lines}: {why}")
-                unit = replace(match.unit, rounds=max(1, length), numbers=None)
-                self.ready[place] = replace(match, unit=unit, checked=checked)
+                self.ready[place] = replace(
+                    match, unit=replace(match.unit, rounds=max(1, length), numbers=None), checked=checked
+                )
 
     def as_numbers(self, ready: list[Ready]) -> list[Ready]:
         """Convert the levels of a factor to numbers if all of them are numbers."""
-        for name in self.rule.factors:
-            if name in self._demoted:
-                continue
+        for name in (name for name in self.rule.factors if name not in self._demoted):
             numbers = {text: scalar(text) for text in {match.unit.cell[name] for match in ready}}
-            if all(_is_number(n) for n in numbers.values()):
+            if all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers.values()):
                 for match in ready:
                     match.unit.cell[name] = numbers[match.unit.cell[name]]
         return ready
@@ -182,13 +172,13 @@ class MatchReader:
             kinds[name] = "number" if all(not text or number_in(text) is not None for text in cells) else "text"
         return kinds
 
-    def notes(self) -> Iterator[str]:
-        """Yield further notes for the report."""
-        for name, count in self._demoted.items():
-            yield (
-                f"{name} changes within {how_many(count, 'match')}: it is a column of the decisions table, not a factor"
-            )
-        yield from self.games.notes.values()
+    def notes(self) -> list[str]:
+        """Return further notes for the report."""
+        demoted = [
+            f"{name} changes within {how_many(count, 'match')}: it is a column of the decisions table, not a factor"
+            for name, count in self._demoted.items()
+        ]
+        return [*demoted, *self.games.notes.values()]
 
 
 def _one_to_one(pairs: Sequence[tuple[str, str]]) -> bool:
@@ -211,10 +201,6 @@ def _place(key: str, first: int) -> tuple[int, str]:
     return (int(match[1]), match[2] or "") if match else (first, "")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def framing_of(match: Recorded, game: Game, mapping: Mapping) -> dict[str, Any]:
     """Return a match's framing fields; a framing that changes within a match is refused.
 
@@ -227,18 +213,18 @@ def framing_of(match: Recorded, game: Game, mapping: Mapping) -> dict[str, Any]:
             factors[name] = source.value
             continue
         columns = source if isinstance(source, list) else [source]
-        values: set[tuple[str, ...]] = set()
-        for moves in match.rounds:
-            for move in moves:
-                texts = tuple(move.row[column].strip() for column in columns)
-                values.add(_by_action(texts, game, mapping) if len(texts) > 1 else texts)
+        values = {
+            _by_action(tuple(move.row[column].strip() for column in columns), game, mapping)
+            for moves in match.rounds
+            for move in moves
+        }
         if len(values) > 1:
             examples = " and ".join(repr(" ".join(v)) for v in sorted(values)[:2])
             raise StudyError(
                 f"framing {name} changes within a match ({examples}); keep it under round_columns",
                 file=match.file, key=match.lines,
             )  # fmt: skip
-        value = next(iter(values))
+        (value,) = values
         factors[name] = list(value) if isinstance(source, list) else value[0]
     try:
         Framing(**factors)
@@ -392,9 +378,8 @@ def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]
             digests = {entry["sha256"] for entry in orjson.loads(read_plain(manifest))["imported"]["files"]}
         except (OSError, RunError, ValueError, KeyError, TypeError):
             continue
-        for digest, path in first.items():
-            if digest in digests:
-                notes.append(f"{path} is identical to a file of the run {manifest.parent.name}")
+        same = (path for digest, path in first.items() if digest in digests)
+        notes += [f"{path} is identical to a file of the run {manifest.parent.name}" for path in same]
     return files, tuple(notes)
 
 
@@ -428,12 +413,11 @@ def write_run(
     try:
         for stale in folder.path.glob("journal.db*"):
             stale.unlink()
-        digest = write_units(folder.path, units)
         manifest = new_manifest(
             ImportedPlan.kind,
             study.model_dump(mode="json", exclude={"stop", "models"}),
             {},
-            imported={**imported, "digest": digest},
+            imported={**imported, "digest": write_units(folder.path, units)},
         )
         journal(folder.open_journal(manifest, create=True))
         # The manifest is written last: a folder without one is no run, so a failed import leaves no run.
@@ -452,10 +436,9 @@ async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, 
                 for seat, one in enumerate(played):
                     row = match.source.rounds[numbers[step] - 1][seat].row
                     cells = tuple(canonical(row[column]) for column in columns.values())
-                    answer = cache.get((one, cells))
-                    if answer is None:
-                        answer = _answer(one, dict(zip(columns, cells, strict=True)))
-                        cache[one, cells] = answer
+                    if (one, cells) not in cache:
+                        cache[one, cells] = _answer(one, dict(zip(columns, cells, strict=True)))
+                    answer = cache[one, cells]
                     journal.answer(index, step, seat, "", answer, 0)
                     answers[step, seat, ""] = answer, 0, None
             _finish(journal, plan.unit(index), match, answers)
@@ -469,11 +452,8 @@ async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, 
 
 
 def _answer(one: SeatRound, columns: dict[str, str]) -> Answer:
-    facts: dict[str, Any] = {}
-    if one.written is not None:
-        facts["labels"] = {one.action: one.written.strip()}
-    if columns:
-        facts["columns"] = columns
+    labels = {} if one.written is None else {"labels": {one.action: one.written.strip()}}
+    facts: dict[str, Any] = {**labels, **({"columns": columns} if columns else {})}
     return Answer(one.action, "imported", None, one.note, facts or None)
 
 
@@ -488,22 +468,14 @@ def _finish(journal: Journal, unit: Unit, match: Ready, answers: dict[Place, Jou
     journal.finish(unit.index, "done", None, steps, scores, rows=rows_of(unit, *replayed, answers).to_bytes())
 
 
-class ReadFiles(Protocol):
-    """The signature of an importer: reads files into the run ``runs/<name>``."""
-
-    def __call__(
-        self, paths: Sequence[Path], mapping: str, *, name: str, runs: str | Path = "runs", bad_rows: str | None = None
-    ) -> Imported:
-        """Import the files; the result says why if they are refused."""
-
-
 @dataclass(frozen=True)
 class Importer:
     """An importer for one published file layout."""
 
     reads: Callable[[Path, str], bool]
     """Returns whether the importer handles the first file and the named mapping."""
-    read: ReadFiles
+    read: Callable[..., Imported]
+    """Reads files into ``runs/<name>``: ``read(paths, mapping, name=..., runs=..., bad_rows=...)``."""
     of: str
     """What its mappings describe, for example tournaments."""
     mappings: Callable[[], dict[str, Any]]

@@ -9,7 +9,6 @@ from typing import Any
 from ostrom.data.rundata import FRESHNESS
 from ostrom.engine.folder import MANIFEST, Folder, check_name, identity, refuse_apart, refuse_versions, without_shards
 from ostrom.engine.joined import JoinedJournal, allow_files
-from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Counted, PlanSource
 from ostrom.engine.shards import Shard
 from ostrom.games import copy_game_files, game_hashes
@@ -46,29 +45,25 @@ def join_shards(
     target = Folder(Path(runs) / check_name(name))
     manifests = _in_order([find_run(refuse_link(Path(shard)), runs) for shard in shards])
     combined = _joined_manifest(manifests)
-    trees = {manifest["shard"]["trees"] for _, manifest in manifests}
-    if len(trees) > 1:
+    if len({manifest["shard"]["trees"] for _, manifest in manifests}) > 1:
         raise RunError(f"{manifests[0][0].path}: was played with other trees than another of the shards")
     with ExitStack() as stack:
         allow_files(len(manifests))
-        journals: list[Journal] = []
-        for folder, manifest in manifests:
-            journals.append(stack.enter_context(folder.open_journal(manifest)))
+        journals = [stack.enter_context(folder.open_journal(manifest)) for folder, manifest in manifests]
         refuse_versions(journals)
         # The plan of the whole study says which units belong to which shard.
         journal = JoinedJournal(target.path / MANIFEST, journals)
         plan = read_plan(PlanSource(manifests[0][0].path, combined, journal))
         journal.assign(plan.group)
-        states = journal.states()
-        if (most := max((*states, *journal.begun()), default=0)) >= len(plan) > 0:
+        if (most := max((*journal.states(), *journal.begun()), default=0)) >= len(plan) > 0:
             raise RunError(f"{journal.file(most)}: holds match {most}, the study has only {len(plan)}")
-        joined = []
-        for number, ((folder, _), part) in enumerate(zip(manifests, journals, strict=True), 1):
-            shard = Shard(number, len(manifests))
-            joined.append(ShardState(shard, folder.path, plan.divided(shard).played(part.states())))
-        if verify:
-            for folder, _ in manifests:
-                check_run(folder.path)
+        shards_of = [Shard(number, len(manifests)) for number in range(1, len(manifests) + 1)]
+        joined = [
+            ShardState(shard, folder.path, plan.divided(shard).played(part.states()))
+            for shard, (folder, _), part in zip(shards_of, manifests, journals, strict=True)
+        ]
+        for folder, _ in manifests if verify else ():
+            check_run(folder.path)
         _write(target, combined, manifests, [part.entries for part in journals])
     return joined
 
@@ -120,9 +115,8 @@ def _write(
             raise RunError(f"{target.path}: holds another run (choose another name)")
     home = target.path.resolve().parent
     paths = [folder.path.resolve() for folder, _ in manifests]
-    for path in paths:
-        if not str(path).isprintable():
-            raise UsageError(f"{str(path)!a}: has unprintable characters in its name (rename it)")
+    if odd := [str(path) for path in paths if not str(path).isprintable()]:
+        raise UsageError(f"{odd[0]!a}: has unprintable characters in its name (rename it)")
     shard_entries = [
         {"path": path.name if path.parent == home else str(path), "identity": identity(manifest), "entries": count}
         for path, (_, manifest), count in zip(paths, manifests, entries, strict=True)

@@ -30,8 +30,7 @@ def join(
 
     begun = time.perf_counter()
     joined = join_shards(name, shards, runs, verify=verify)
-    seconds = time.perf_counter() - begun
-    verified = f"all matches of {how_many(len(joined), 'shard')} verified in {seconds:.1f} s"
+    verified = f"all matches of {how_many(len(joined), 'shard')} verified in {time.perf_counter() - begun:.1f} s"
     open_ones = [state for state in joined if not state.complete]
     rows = [
         {

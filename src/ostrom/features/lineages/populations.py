@@ -59,8 +59,7 @@ def populations(data: RunData) -> Iterator[Population]:
         "WHERE player = 1 AND state = 'done' AND facts IS NOT NULL ORDER BY match"
     )
     firsts = histories(data)
-    chains = grouped((firsts[row["match"]], row) for row in rows if row["match"] in firsts)
-    for first, generations in chains.items():
+    for first, generations in grouped((firsts[row["match"]], row) for row in rows if row["match"] in firsts).items():
         yield from _history(first, sorted(generations, key=lambda row: int(row["generation"])))
 
 
@@ -114,9 +113,9 @@ def diversity(genomes: Sequence[Sequence[str]]) -> float:
     >>> round(diversity([["Be kind."], ["Be kind."], ["Be fair."]]), 3)
     0.444
     """
-    counts = Counter(map(words_of, genomes))
     total = sum(
-        n * m * (1 - (len(a & b) / len(a | b) if a | b else 1.0)) for (a, n), (b, m) in combinations(counts.items(), 2)
+        n * m * (1 - (len(a & b) / len(a | b) if a | b else 1.0))
+        for (a, n), (b, m) in combinations(Counter(map(words_of, genomes)).items(), 2)
     )
     pairs = len(genomes) * (len(genomes) - 1) / 2
     return total / pairs if pairs else 0.0
@@ -151,8 +150,10 @@ def stable_designs(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 def scores_at_similarity(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Return the mean score of members by the similarity to their ancestor, in four bins."""
-    rows = data.records("SELECT match, player, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL")
-    scores = {(row["match"], row["player"] - 1): row["score"] for row in rows}
+    scores = {
+        (row["match"], row["player"] - 1): row["score"]
+        for row in data.records("SELECT match, player, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL")
+    }
     # A similarity of exactly 1 belongs to the last bin; rounding up keeps 0.75 there too.
     bins = grouped(
         ((one.match, min(3, int(one.similarity(member) * 4 + 1e-9))), scores[one.match, member])
@@ -206,8 +207,10 @@ def spreading_sentences(data: RunData, most: int) -> list[SpreadSentence]:
             for one in chain:
                 for sentence in {s for genome in one.genomes for s in genome}:
                     since[sentence] = min(since.get(sentence, one.generation), one.generation)
-        top = sorted(last, key=lambda s: (-last[s], s))[:most]
-        rows += [SpreadSentence(label, s, since[s], first[s] / members, last[s] / members) for s in top]
+        rows += [
+            SpreadSentence(label, s, since[s], first[s] / members, last[s] / members)
+            for s in sorted(last, key=lambda s: (-last[s], s))[:most]
+        ]
     return rows
 
 
@@ -237,8 +240,10 @@ class FamilyTree(Panel):
             title = JOINT.join(filter(None, [label, f"seed {chain[0].seed}"]))
             trees.append((chain, of, [shortened(text, 60) for text in texts], tones, title))
             for one in chain:
-                counts = Counter(of[founder] for founder in one.founders)
-                rows += [[label, one.generation, texts[place], n] for place, n in sorted(counts.items())]
+                rows += [
+                    [label, one.generation, texts[place], n]
+                    for place, n in sorted(Counter(of[founder] for founder in one.founders).items())
+                ]
         figure = Figure(
             "family_tree",
             _trees(trees),
@@ -246,10 +251,10 @@ class FamilyTree(Panel):
             "Members stand in the order of their founders. One population per cell, that of the first replicate.",
             f"Family trees of {len(trees)} populations.",
         )
-        table = Table(
-            "family_tree", ["cell", "generation", "founding instruction", "members"], rows, "Descendants.", 60
+        return Drawn(
+            [figure],
+            [Table("family_tree", ["cell", "generation", "founding instruction", "members"], rows, "Descendants.", 60)],
         )
-        return Drawn([figure], [table])
 
 
 @drawing
@@ -282,8 +287,12 @@ def _tree(
     }
     layers = [marks("point", shared, points, filled=True, size=14, opacity=1)]
     if lines:
-        ends = {**shared, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
-        layers.insert(0, marks("rule", ends, lines, strokeWidth=0.8, opacity=0.6))
+        layers.insert(
+            0,
+            marks(
+                "rule", {**shared, "x2": {"field": "x2"}, "y2": {"field": "y2"}}, lines, strokeWidth=0.8, opacity=0.6
+            ),
+        )
     size = max(60, min(240, 5 * len(chain[0].genomes)))
     width = min(WIDTH, canvas.width - 30)
     return view(layers, width, size, canvas.title(title, width, bold=True))

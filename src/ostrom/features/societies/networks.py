@@ -35,8 +35,11 @@ class Seen:
 
 def facts_of(data: RunData) -> dict[int, dict[str, Any]]:
     """The facts of every finished match of a society on a network."""
-    rows = data.records("SELECT match, facts FROM matches WHERE player = 1 AND state = 'done' ORDER BY match")
-    loaded = {row["match"]: orjson.loads(row["facts"]) for row in rows if row["facts"]}
+    loaded = {
+        row["match"]: orjson.loads(row["facts"])
+        for row in data.records("SELECT match, facts FROM matches WHERE player = 1 AND state = 'done' ORDER BY match")
+        if row["facts"]
+    }
     return {match: facts for match, facts in loaded.items() if "links" in facts and "changes" in facts}
 
 

@@ -40,12 +40,10 @@ def tree(
         raise StudyError(
             "no type has a tree: set 'tree: auto' on a type with a model", file=resolved.plan.file, key="types"
         )
-    rows: list[dict[str, Any]] = []
-    results: list[Result] = []
+    rows, results = list[dict[str, Any]](), list[Result]()
     for name in names:
         plan = TreePlan(resolved.plan, name, runs=runs)
-        folder, answer_count = plan.folder, plan.known()
-        bound = plan.forecast(options.rates)
+        folder, answer_count, bound = plan.folder, plan.known(), plan.forecast(options.rates)
         entry = _entry(plan, folder.path, answer_count, bound.as_dict())
         rows.append(entry)
         if answer_count == plan.nodes:
@@ -70,8 +68,11 @@ def tree(
         entry["complete"] = entry["known"] == plan.nodes
         line = f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spending_text(result.tally)}"
         show(*map(Remark, [line, *trouble(result)]))
-    code = next(filter(None, map(exit_code, results)), int(not all(entry["complete"] for entry in rows)))
-    return Output({"study": resolved.plan.name, "trees": rows}, (), code=code)
+    return Output(
+        {"study": resolved.plan.name, "trees": rows},
+        (),
+        code=next(filter(None, map(exit_code, results)), int(not all(entry["complete"] for entry in rows))),
+    )
 
 
 def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ other run. A study whose game, rules, agent or prompts differ from those of its 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -144,15 +145,18 @@ class TreePlan(DerivedPlan):
             for level in range(walk.rounds):
                 view = View(seat.game, walk.seat, walk.name, level + 1, History(list(rounds)), walk.told)
                 decision = with_answer_form(Decision(0, "act", view, form), config)
-                text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).full_text
-                tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
+                tokens_in += (
+                    walk.width**level
+                    * calls
+                    * len(renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).full_text)
+                    / CHARACTERS_PER_TOKEN
+                )
                 rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
             n_calls = calls * walk.nodes
             total.add(str(config.model), n_calls, PerCall(tokens_in / n_calls, *reply_of(config, decision.form)))
         bound = total.finished()
         bound.likely_decisions, bound.assumes = bound.decisions, assumptions()
-        bound.batch_usd = bound.likely_batch_usd = bound.batch_usd_with_retries = None
-        return bound
+        return bound.with_waves(None)
 
     def known(self) -> int:
         """Return the number of stored answers; a folder with trees of another study is refused."""
@@ -171,21 +175,19 @@ def tree_name(config: AgentConfig, plan: StudyPlan) -> str:
 def tree_seats(plan: StudyPlan) -> list[TreeSeat]:
     """Return every distinct tree of a study, in the order of its cells."""
     seats: dict[str, TreeSeat] = {}
-    for cell in plan.tables():
-        for players in cell.seatings:
-            for place, seated in enumerate(players):
-                if seated.config.tree is None:
-                    continue
-                if seated.observes:
-                    raise StudyError("an observer has no tree", file=plan.file, key=f"types.{seated.key}.tree")
-                seat = place % cell.game.seats
-                _check(seated, cell.game, plan.file)
-                try:
-                    walk = Walk(cell.mechanism, cell.game, seat)
-                except GameError as error:
-                    raise StudyError(str(error), file=plan.file, key=f"types.{seated.key}.tree") from None
-                tree_seat = TreeSeat(seated.key, seated.config, cell.game, cell.mechanism, walk, players)
-                seats.setdefault(tree_seat.key, tree_seat)
+    for cell, players in ((table, players) for table in plan.tables() for players in table.seatings):
+        for place, seated in enumerate(players):
+            if seated.config.tree is None:
+                continue
+            if seated.observes:
+                raise StudyError("an observer has no tree", file=plan.file, key=f"types.{seated.key}.tree")
+            _check(seated, cell.game, plan.file)
+            try:
+                walk = Walk(cell.mechanism, cell.game, place % cell.game.seats)
+            except GameError as error:
+                raise StudyError(str(error), file=plan.file, key=f"types.{seated.key}.tree") from None
+            tree_seat = TreeSeat(seated.key, seated.config, cell.game, cell.mechanism, walk, players)
+            seats.setdefault(tree_seat.key, tree_seat)
     return list(seats.values())
 
 
@@ -204,13 +206,9 @@ def _check(seated: Seated, game: Game, file: str | None) -> None:
         )  # fmt: skip
     memory = memories.build(config.memory)
     past = History([Round(n, (0,) * game.seats, (0.0,) * game.seats) for n in (1, 2)])
-    try:
-        if not memory.takes_notes:
+    if not memory.takes_notes:
+        with suppress(_Chance):
             memory.show(View(game, 0, "repetition", 3, past), _no_chance)
-    except _Chance:
-        pass
-    else:
-        if not memory.takes_notes:
             return
     raise StudyError(
         "a tree needs a memory without notes and without chance", file=file, key=f"{key}.memory", actual=config.memory
@@ -270,10 +268,8 @@ def _refuse_older(folder: Folder, plan: StudyPlan) -> None:
 
 def _check_same_study(folder: Folder, plan: TreePlan) -> None:
     """Refuse a tree whose game, rules, agent or prompts are not those of the study now."""
-    manifest = folder.manifest()
-    so = "give the new tree a name of its own: tree: NAME"
-    differs = changed(manifest["study"], plan.resolved())
-    if differs:
+    manifest, so = folder.manifest(), "give the new tree a name of its own: tree: NAME"
+    if differs := changed(manifest["study"], plan.resolved()):
         more = f"; and {len(differs) - 3} more" if len(differs) > 3 else ""
         raise RunError(f"{folder.path}: the tree was made for another study: {'; '.join(differs[:3])}{more} ({so})")
     refuse_other_prompts(manifest["prompts"], plan.prompts, str(folder.path), so)

@@ -41,10 +41,8 @@ def build(
 
 
 def _families(selection: str | Sequence[str]) -> set[str]:
-    if selection == "all":
-        return set(FAMILIES)
-    if selection == "published":
-        return set(FAMILIES) - {"tragic"}
+    if selection in ("all", "published"):
+        return set(FAMILIES) - ({"tragic"} if selection == "published" else set())
     names = [selection] if isinstance(selection, str) else list(selection)
     for name in names:
         if name not in FAMILIES:

@@ -31,7 +31,11 @@ def build(
     for name in class_names or ():
         if name not in CLASSES:
             raise UnknownName("class of scenarios", name, CLASSES)
-    shipped = [pair for name in _listed(family) or () for pair in _shipped(name)]
+    shipped = [
+        (shipped_scenario(family_name, name), f"scenario:{family_name}/{name}")
+        for family_name in _listed(family) or ()
+        for name in names_of(family_name)
+    ]
     scenarios = shipped if family is not None else _own(str(folder), beside)
     listed = _listed(names)
     if listed is not None:
@@ -57,10 +61,6 @@ def build(
     if not entries:
         raise StudyError("source scenarios: there is no scenario of these classes and names", actual=class_names)
     return entries
-
-
-def _shipped(family: str) -> list[tuple[Scenario, str]]:
-    return [(shipped_scenario(family, name), f"scenario:{family}/{name}") for name in names_of(family)]
 
 
 def _own(folder: str, beside: str | None) -> list[tuple[Scenario, str]]:

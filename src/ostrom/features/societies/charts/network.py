@@ -53,8 +53,9 @@ class NetworkOverTime(Panel):
         chosen = self._choose(data, [*facts])
         rounds = grouped((one.match, (one.round, one)) for one in seen_rounds(data) if one.match in chosen)
         seen, rows = {match: dict(of) for match, of in rounds.items()}, []
-        firsts = data.records("SELECT * FROM matches WHERE player = 1")
-        heads = {row["match"]: row for row in firsts if row["match"] in seen}
+        heads = {
+            row["match"]: row for row in data.records("SELECT * FROM matches WHERE player = 1") if row["match"] in seen
+        }
         members = sorted({agent for of in seen.values() for s in of.values() for agent in s.agent.values()})
         tones = (
             {"cooperates": COOPERATES, "does not cooperate": DEFECTS, "sits out": LINE}
@@ -74,8 +75,7 @@ class NetworkOverTime(Panel):
                 active = [did for did in one.cooperates.values() if did is not None]
                 share = sum(active) / len(active) if active else None
                 rows.append([match, label, at, len(one.action), len(one.links), share])
-            title = JOINT.join(filter(None, [f"match {match}", label]))
-            circles.append((title, drawn))
+            circles.append((JOINT.join(filter(None, [f"match {match}", label])), drawn))
         chart = self._circles(circles, tones)
         what = "whether they cooperate" if self.colour == "action" else "the type they play as"
         caption = (
@@ -134,8 +134,12 @@ class NetworkOverTime(Panel):
             for one, other in sorted(seen.links)
         ]
         at = {side: quantity(side, axis=None, scale={"domain": [-1.08, 1.08]}) for side in "xy"}
-        sizes = {"domain": [0, max(degree.values(), default=1)], "range": [14, 90]}
-        looks = {"size": quantity("links", legend=None, scale=sizes), "color": tinted("is", tones, key)}
+        looks = {
+            "size": quantity(
+                "links", legend=None, scale={"domain": [0, max(degree.values(), default=1)], "range": [14, 90]}
+            ),
+            "color": tinted("is", tones, key),
+        }
         layers = [marks("point", {**at, **looks}, dots, filled=True, opacity=1)]
         if lines and len(lines) <= MOST_LINKS:
             ends = {**at, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
