@@ -121,8 +121,7 @@ def shuffled(traces: Sequence[Trace]) -> tuple[list[Example], list[tuple[Trace, 
     """
     examples: list[Example] = []
     without: list[tuple[Trace, str]] = []
-    games = grouped((trace.game, trace) for trace in sorted(traces, key=lambda t: (t.order, t.place)))
-    for group in games.values():
+    for group in grouped((trace.game, trace) for trace in sorted(traces, key=lambda t: (t.order, t.place))).values():
         step = min(range(1, len(group) + 1), key=lambda s: _same(group, s))
         for index, trace in enumerate(group):
             other = group[(index + step) % len(group)]

@@ -120,5 +120,6 @@ def _placebo(source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, sc
 
 
 def _left_in(traces: Sequence[Trace], games: Sequence[str]) -> Stage:
-    rule = f"not of {', '.join(games)}"
-    return sieve("leave out", rule, traces, lambda t: f"game {t.game}" if t.game in games else None)
+    return sieve(
+        "leave out", f"not of {', '.join(games)}", traces, lambda t: f"game {t.game}" if t.game in games else None
+    )

@@ -160,8 +160,7 @@ def _round_text(plan: AttributionPlan, back: int) -> str:
     if played.void:
         return "missed"
     names = view.game.actions
-    seats = sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))
-    done = [names[s][played.actions[s]] for s in seats]
+    done = [names[s][played.actions[s]] for s in sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))]
     return " / ".join(name for name in done if name != IDLE)
 
 
@@ -218,11 +217,10 @@ def draw_svg(attribution: Attribution, path: Path) -> bool:
     ]
     rows = list(dict.fromkeys(e.row for e in attribution.effects))
     legend = {"title": f"change in {attribution.what}"}
-    scale = {"scheme": "redblue", "domain": [-1, 1], "domainMid": 0}
     encoding = {
         "x": {"field": "round", "type": "ordinal", "title": "remembered round", "axis": {"labelOverlap": True}},
         "y": nominal("what", title=None, sort=rows),
-        "color": quantity("change", scale=scale, legend=legend),
+        "color": quantity("change", scale={"scheme": "redblue", "domain": [-1, 1], "domainMid": 0}, legend=legend),
     }
     title = f"{attribution.run}, match {attribution.match}, round {attribution.round}: player {attribution.seat}"
     width = max(120, min(900, 14 * len({e.round for e in attribution.effects})))

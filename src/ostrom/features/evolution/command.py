@@ -211,5 +211,4 @@ def _called(cell: dict[str, Any]) -> str:
 
 
 def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return "; ".join(names[:4]) + more
+    return "; ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

@@ -312,9 +312,8 @@ def _along(case: _Case, path: Trajectory) -> DynamicsResult:
 def _finite(case: _Case, process: Process) -> DynamicsResult:
     """Return the exact long-run shares under rare mutations, and one simulated path."""
     size, values = case.get("population"), case.tensor.values
-    rng = case.streams.generator(0, 0, "path")
     path = simulate(
-        values, process, _rounded_counts(case.start(), size), rng,
+        values, process, _rounded_counts(case.start(), size), case.streams.generator(0, 0, "path"),
         steps=case.get("steps"), mutation=case.get("mutation"),
     )  # fmt: skip
     shares = {"long_run": case.named(rare_mutation_shares(values, process, size)), "final": case.named(path.final)}
@@ -429,8 +428,9 @@ def evolve(
     """
     resolved = check_settings(dynamics, settings or EvolutionSettings())
     cell = orjson.dumps(dict(tournament.cell), option=orjson.OPT_SORT_KEYS, default=str).decode()
-    streams = Streams(int(resolved.get("seed", 0)), key_of(f"evolve:{cell}"))
-    return DYNAMICS[dynamics][0](_Case(tournament.tensor(), resolved, streams))
+    return DYNAMICS[dynamics][0](
+        _Case(tournament.tensor(), resolved, Streams(int(resolved.get("seed", 0)), key_of(f"evolve:{cell}")))
+    )
 
 
 RESULTS = ("long_run", "final", "mass", "rating", "rank", "expected")

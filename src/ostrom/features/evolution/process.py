@@ -41,9 +41,8 @@ class Process(Protocol):
 def draw(weights: Floats, rng: np.random.Generator) -> int:
     """Return an index drawn in proportion to the weights; the draw uses one uniform random number."""
     edges = np.cumsum(weights)
-    place = int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))
     # Rounding can move the draw past the last edge; then the last index with weight is used.
-    return min(place, int(np.flatnonzero(weights)[-1]))
+    return min(int(np.searchsorted(edges, rng.random() * edges[-1], side="right")), int(np.flatnonzero(weights)[-1]))
 
 
 Counts = tuple[int, ...]
@@ -213,8 +212,7 @@ def simulate(
     while len(states) <= steps and not (mutation == 0.0 and _alone(states[-1])):
         states.append(_event(states[-1], process, payoffs, rng, mutation))
     shares = np.array(states, dtype=np.float64) / sum(start)
-    settled = mutation == 0.0 and _alone(states[-1])
-    return Trajectory(np.arange(len(states), dtype=np.float64), shares, settled)
+    return Trajectory(np.arange(len(states), dtype=np.float64), shares, mutation == 0.0 and _alone(states[-1]))
 
 
 def _remembered(table: Floats) -> Callable[[Counts], Floats]:
@@ -277,8 +275,7 @@ def stationary(log_rates: npt.ArrayLike) -> Floats:
         if out == -math.inf:
             raise UsageError("the chain has no unique stationary distribution: some states never lead to others")
         logs[:last, last] -= out
-        through = logs[:last, last][:, None] + logs[last, :last][None, :]
-        logs[:last, :last] = np.logaddexp(logs[:last, :last], through)
+        logs[:last, :last] = np.logaddexp(logs[:last, :last], logs[:last, last][:, None] + logs[last, :last][None, :])
     weights = np.full(size, -math.inf)
     weights[0] = 0.0
     for state in range(1, size):
@@ -371,8 +368,7 @@ class DeviationRating:
         order = np.argsort(-self.ratings, kind="stable")
         ranks, first = np.empty(len(order)), 0
         for place in range(1, len(order) + 1):
-            ends = place == len(order)
-            if ends or self.ratings[order[place - 1]] - self.ratings[order[place]] > tolerance:
+            if place == len(order) or self.ratings[order[place - 1]] - self.ratings[order[place]] > tolerance:
                 ranks[order[first:place]] = (first + 1 + place) / 2.0
                 first = place
         return ranks
@@ -392,8 +388,7 @@ def deviation_gains(values: npt.ArrayLike) -> tuple[tuple[tuple[int, ...], ...],
         others = [profile[:seat] + profile[seat + 1 :] for seat in range(players)]
         stayed = [table[(profile[seat], *others[seat])] for seat in range(players)]
         for kind in range(types):
-            moved = [table[(kind, *rest)] for rest in others]
-            gains[kind, column] = float(np.mean(np.subtract(moved, stayed)))
+            gains[kind, column] = float(np.mean(np.subtract([table[(kind, *rest)] for rest in others], stayed)))
     return profiles, gains
 
 
@@ -428,8 +423,7 @@ def deviation_rating(values: npt.ArrayLike) -> DeviationRating:
 def _lowest_level(gains: Floats, bounds: Floats, final: npt.NDArray[np.bool_]) -> float:
     """Least t such that every open row can be kept at or below t while the final rows keep their bounds."""
     rows = np.hstack([gains, np.where(final, 0.0, -1.0)[:, None]])
-    limits = np.where(final, bounds, 0.0)
-    return _solve(np.append(np.zeros(gains.shape[1]), 1.0), rows, limits, free=1)[0]
+    return _solve(np.append(np.zeros(gains.shape[1]), 1.0), rows, np.where(final, bounds, 0.0), free=1)[0]
 
 
 def _solve(objective: Floats, rows: Floats, limits: Floats, free: int = 0) -> tuple[float, Floats]:

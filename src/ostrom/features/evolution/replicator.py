@@ -111,8 +111,7 @@ def continuous_replicator(
     states = np.array([shares(u) for u in path.y.T])
     states[0] = first
     f = fitness(table, states[-1])
-    gap = np.abs(f - float(states[-1] @ f))[alive]
-    return Trajectory(times, states, bool(gap.max() < tolerance))
+    return Trajectory(times, states, bool(np.abs(f - float(states[-1] @ f))[alive].max() < tolerance))
 
 
 Kind = Literal["point", "continuum", "cycle", "unsettled"]

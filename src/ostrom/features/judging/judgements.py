@@ -225,8 +225,7 @@ def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTO
     for corpus in corpora:
         if not corpus.judged(corpus.judges[0]):
             continue
-        several = [f for f in factors if len({row.get(f) for row in corpus.judged()}) > 1]
-        for factor in several or factors[:1]:
+        for factor in [f for f in factors if len({row.get(f) for row in corpus.judged()}) > 1] or factors[:1]:
             shares = motive_shares(corpus, factor)
             decisions = {share.level: share.decisions for share in shares}
             tests = [test.as_dict() for test in dependences(corpus, factor)]

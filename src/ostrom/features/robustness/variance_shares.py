@@ -282,15 +282,13 @@ class _Fits:
             solution = np.linalg.pinv(inner, rcond=1e-10, hermitian=True) @ cross[:, :, None]
         else:
             # A level can be missing in a resample; a tiny ridge keeps the equations solvable.
-            ridge = (1e-9 * self.n)[:, None, None] * np.eye(len(picked))
-            solution = np.linalg.solve(inner + ridge, cross[:, :, None])
+            solution = np.linalg.solve(inner + (1e-9 * self.n)[:, None, None] * np.eye(len(picked)), cross[:, :, None])
         share: Floats = np.einsum("bi,bi->b", cross, solution[:, :, 0]) / self.total
         return share
 
 
 def _effect_columns(codes: Ints, levels: int) -> Floats:
-    coding = np.concatenate([np.eye(levels - 1), -np.ones((1, levels - 1))])
-    columns: Floats = coding[codes]
+    columns: Floats = np.concatenate([np.eye(levels - 1), -np.ones((1, levels - 1))])[codes]
     return columns
 
 

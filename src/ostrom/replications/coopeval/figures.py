@@ -195,8 +195,7 @@ COOPERATION = "cooperative_action_rate_pct"
 def means(found: PublishedMatches) -> Iterator[RunFigure]:
     """Yield payoffs of games that pay as printed, and all rates of cooperation."""
     paid = [p for p in found.points if p.game in found.payable]
-    plain = [replace(p, value=p.score, bounds=p.score_bounds) for p in paid]
-    for (mechanism, game), of in by_cell(plain).items():
+    for (mechanism, game), of in by_cell([replace(p, value=p.score, bounds=p.score_bounds) for p in paid]).items():
         yield from _each(mechanism, game, PAYOFF, of)
     for (mechanism, game), of in by_cell(paid).items():
         # For single games only the mean of all models is published on this scale.
@@ -245,10 +244,9 @@ def conduct(found: PublishedMatches) -> Iterator[RunFigure]:
         elif "in_force" in facts:
             # A contract comes into force if nobody refuses to sign it.
             united[row["match"]] = SIGN, bool(facts["in_force"])
-    first = {point.match: point for point in reversed(found.points)}
     points = [
         replace(point, type="all", value=100.0 * united[match][1], bounds=(0.0, 100.0))
-        for match, point in reversed(first.items())
+        for match, point in reversed({point.match: point for point in reversed(found.points)}.items())
         if match in united
     ]
     for (mechanism, game), of in by_cell(points).items():
@@ -291,13 +289,13 @@ def evolution(found: PublishedMatches, data: RunData) -> tuple[list[RunFigure], 
             continue
         exact = all(map(certain, one.numbers))
         for measure, agent, value in evolved:
-            run = _RunValue(value, exact, len(one.matches), one.unfinished)
-            figures.setdefault((mechanism, game, measure, agent), []).append(run)
-    remarks = [
+            figures.setdefault((mechanism, game, measure, agent), []).append(
+                _RunValue(value, exact, len(one.matches), one.unfinished)
+            )
+    return [*_by_game(figures), *_over_games(figures)], [
         f"Not compared: what evolves under {', '.join(dict.fromkeys(places))}: {why}."
         for why, places in grouped(problems).items()
     ]
-    return [*_by_game(figures), *_over_games(figures)], remarks
 
 
 def _tournaments(found: PublishedMatches, data: RunData) -> Iterator[Tournament]:
@@ -371,15 +369,14 @@ def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
 
 def _interval(games: Sequence[list[_RunValue]], measure: str) -> tuple[float | None, float | None]:
     """Return the interval of a mean over runs, with equal weights of games; the unit is a run."""
-    inference = partly_exact_mean(
+    limits = partly_exact_mean(
         [run.value for runs in games for run in runs],
         [run.exact for runs in games for run in runs],
         [1 / len(runs) for runs in games for _ in runs],
         strata=[place for place, runs in enumerate(games) for _ in runs],
         bounds=(1.0, float(TYPES)) if measure == RANK else (None, None),
         unit="run",
-    )
-    limits = inference.limits()
+    ).limits()
     return limits.low, limits.high
 
 
@@ -397,8 +394,9 @@ def designs(found: PublishedMatches, data: RunData) -> Iterator[RunFigure]:
         if not isinstance(unit.mechanism, Design) or entry is None or entry[0] not in found.payable:
             continue
         verdict = quality(unit.mechanism.rules, unit.game, orjson.loads(row["facts"])["design"])
-        design = entry[0], (verdict.equilibrium, verdict.dominant, row["policies"] > 0)
-        verdicts.setdefault((unit.mechanism.name.capitalize(), row["agent"]), []).append(design)
+        verdicts.setdefault((unit.mechanism.name.capitalize(), row["agent"]), []).append(
+            (entry[0], (verdict.equilibrium, verdict.dominant, row["policies"] > 0))
+        )
     for (mechanism, agent), cases in verdicts.items():
         games, count = grouped(cases), len(cases)
         if set(games) != FOUR:

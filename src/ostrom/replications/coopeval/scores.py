@@ -361,8 +361,7 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
 
 def half_width(points: Sequence[Point]) -> float | None:
     """Half the width of the interval of the points' mean; 0 if all are equal, None without an interval."""
-    units = {(p.seed, p.design) for p in points}
-    if len(units) < 2:
+    if len({(p.seed, p.design) for p in points}) < 2:
         return None
     inference = mean_of([p.value for p in points], clusters=[(p.seed, p.design) for p in points])
     if inference.alike:

@@ -110,8 +110,7 @@ def _sampled(count: int) -> list[int]:
     >>> _sampled(3)
     [0, 1, 2]
     """
-    grid = (np.linspace(0, 1, POINTS) ** 2 * (count - 1)).round().astype(int)
-    return sorted({int(step) for step in grid})
+    return sorted({int(step) for step in (np.linspace(0, 1, POINTS) ** 2 * (count - 1)).round().astype(int)})
 
 
 def _simplex(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: EvolutionSettings) -> Figure:
@@ -149,8 +148,7 @@ def type_colours(types: Sequence[str]) -> dict[str, str]:
     """A colour per type; with more types than colours the last ones share grey as "others"."""
     if len(types) <= MOST_COLOURS:
         return dict(zip(types, PALETTE, strict=False))
-    colours = dict(zip(types[: MOST_COLOURS - 1], PALETTE, strict=False))
-    return {**colours, REST: REST_COLOUR}
+    return {**dict(zip(types[: MOST_COLOURS - 1], PALETTE, strict=False)), REST: REST_COLOUR}
 
 
 @drawing
@@ -176,8 +174,9 @@ def streams(
             "order": quantity("place"),
         }  # fmt: skip
         of = [dict(row) for row in rows if row["facet"] == facet]
-        area = marks("area", encoding, interpolate="monotone")
-        panels.append(view([area], width, 150, above(canvas, facet, width), of))
+        panels.append(
+            view([marks("area", encoding, interpolate="monotone")], width, 150, above(canvas, facet, width), of)
+        )
     return grid(panels, columns, align="each")
 
 

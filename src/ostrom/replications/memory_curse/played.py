@@ -106,8 +106,7 @@ def deviations(data: RunData) -> Rows:
         if len(of) > 1:
             mean, factor = math.fsum(rate for _, rate in of) / len(of), math.sqrt(len(of) / (len(of) - 1))
             for row, rate in of:
-                identity = {name: row[name] for name in ("match", "player", *SPLITS)}
-                yield {**identity, "value": factor * abs(rate - mean)}
+                yield {**{name: row[name] for name in ("match", "player", *SPLITS)}, "value": factor * abs(rate - mean)}
 
 
 BY_POLICY = Measure(
@@ -131,13 +130,12 @@ def sd_over_rounds(data: RunData) -> dict[tuple[str, ...], float | None]:
     columns = {
         "memory_cooperation": "cooperation", "memory_reward": "payoff", "memory_discounted_reward": "payoff",
     }  # fmt: skip
-    rows = data.records(
-        "SELECT match, avg(cooperative::INTEGER) AS cooperation, avg(payoff) AS payoff FROM decisions "
-        "WHERE kind = 'act' AND state = 'done' AND payoff IS NOT NULL GROUP BY match, round ORDER BY match, round"
-    )
     values = grouped(
         ((name, *alone[row["match"]]), row[column])
-        for row in rows
+        for row in data.records(
+            "SELECT match, avg(cooperative::INTEGER) AS cooperation, avg(payoff) AS payoff FROM decisions "
+            "WHERE kind = 'act' AND state = 'done' AND payoff IS NOT NULL GROUP BY match, round ORDER BY match, round"
+        )
         for name, column in columns.items()
         if row["match"] in alone and row[column] is not None
     )

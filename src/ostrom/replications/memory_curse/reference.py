@@ -132,8 +132,9 @@ class MemoryCurse(DeclaredReference):
             )
         for factor, levels in data.levels.items():
             if factor not in VARIED and len(levels) > 1:
-                listed = ", ".join(map(str, levels))
-                lines.append(f"The paper does not vary {factor}: figures pool its levels ({listed}).")
+                lines.append(
+                    f"The paper does not vary {factor}: figures pool its levels ({', '.join(map(str, levels))})."
+                )
         names = _named(games)
         for label, (printed, same) in names.items():
             if not same:
@@ -187,8 +188,9 @@ def regime_words(data: RunData, games: Games) -> Iterator[RunFigure]:
         game, style, agent = key
         if game in names and style == "reasoned" and rule.printed is not None:
             cell = (names[game][0], "reasoning", "", "", "", "regime")
-            code = float(rule.printed == "immune")
-            yield RunFigure(cell, agent, code, None, None, None, matches[key], word=rule.printed)
+            yield RunFigure(
+                cell, agent, float(rule.printed == "immune"), None, None, None, matches[key], word=rule.printed
+            )
 
 
 def sweep(data: RunData, games: Games) -> Iterator[RunFigure]:
@@ -252,8 +254,9 @@ def mixed(data: RunData, games: Games) -> Iterator[RunFigure]:
         ):
             if figure is not None:
                 cell = (names[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
-                own = own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ()))
-                yield replace(own, agent=c.agent)
+                yield replace(
+                    own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ())), agent=c.agent
+                )
 
 
 def sanitized(data: RunData, games: Games) -> Iterator[RunFigure]:
@@ -273,8 +276,7 @@ def sanitized(data: RunData, games: Games) -> Iterator[RunFigure]:
 def penalty(data: RunData, games: Games) -> Iterator[RunFigure]:
     if not (named := _named(games)):
         return
-    by = ("game", "agent", "history_length")
-    doubts = _doubts(data, by, {"game": list(named), **WINDOW})
+    doubts = _doubts(data, ("game", "agent", "history_length"), {"game": list(named), **WINDOW})
     for entry in penalties(data):
         if entry.length == LENGTH and entry.game in named:
             cell = (
@@ -337,8 +339,7 @@ def forward(data: RunData, games: Games) -> Iterator[RunFigure]:
     ratios = keyed(estimate(data, "memory_forward_ratio", by, where=where, balance=["setting"]), by)
     for name in ("immune", "cursed"):
         if (name,) in ratios:
-            cell = ("all", "reasoning", str(LENGTH), "", f"{name} settings", "forward_ratio")
-            yield own_figure(cell, ratios[name,])
+            yield own_figure(("all", "reasoning", str(LENGTH), "", f"{name} settings", "forward_ratio"), ratios[name,])
 
 
 def _doubts(data: RunData, by: Sequence[str], where: Mapping[str, Any]) -> dict[tuple[Any, ...], tuple[str, ...]]:

@@ -143,8 +143,7 @@ def recoveries(data: RunData) -> list[Recovery]:
             where = {
                 "memory_mode": mode if own else [mode, None], "history_length": window, "alike": True,
             }  # fmt: skip
-            rest = ("game", "agent", "style")
-            for one in contrast(data, RATE, "real_rounds", (real, window), rest, where=where):
+            for one in contrast(data, RATE, "real_rounds", (real, window), ("game", "agent", "style"), where=where):
                 curve = one.key["game"], mode, window, one.key["agent"], one.key["style"]
                 if curve in baselines and baselines[curve][1] == own:
                     gains[*curve, real] = one

@@ -167,14 +167,10 @@ def _estimate(rows: Sequence[Row], weights: Mapping[Cell, float]) -> Estimate:
     for scenario in scenarios:
         rates = {}
         for cell, (yes, n) in counts.items():
-            beyond = solved[cell, scenario] - yes / n * times[cell, scenario]
-            rates[cell] = yes / n + len(scenarios) * beyond / n
+            rates[cell] = yes / n + len(scenarios) * (solved[cell, scenario] - yes / n * times[cell, scenario]) / n
         for side, sign in zip(sides, (1, -1), strict=True):
-            parts = (abs(w) * rates[cell] for cell, w in weights.items() if w * sign > 0)
-            side.append(math.fsum(parts) / total)
-    within = all(-1e-9 <= rate <= 1 + 1e-9 for side in sides for rate in side)
-    bounds: Bounds = (0.0, 1.0) if within else (None, None)
-    difference = paired_difference_of(*sides, bounds=bounds, unit="scenario")
-    scaled = difference.times(100 * total)
+            side.append(math.fsum((abs(w) * rates[cell] for cell, w in weights.items() if w * sign > 0)) / total)
+    bounds: Bounds = (0.0, 1.0) if all(-1e-9 <= rate <= 1 + 1e-9 for side in sides for rate in side) else (None, None)
+    scaled = paired_difference_of(*sides, bounds=bounds, unit="scenario").times(100 * total)
     inference = exactly(scaled.value) if all(p.exact for _, p, _ in used) else scaled
     return estimated({}, inference, len(scenarios), "scenario", compares=True)

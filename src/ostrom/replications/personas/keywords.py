@@ -102,9 +102,10 @@ def condition(row: Mapping[str, Any]) -> str:
 
 def other_arm(row: Mapping[str, Any]) -> list[str]:
     """Return how a match differs from the paper's arm with the same persona and payoffs, scenario aside."""
-    usual = _arms().get((row.get("persona"), row.get("payoffs")), {})
     return [
-        f"{pretty(name)} {written(row[name])}" for name, level in usual.items() if name in row and row[name] != level
+        f"{pretty(name)} {written(row[name])}"
+        for name, level in _arms().get((row.get("persona"), row.get("payoffs")), {}).items()
+        if name in row and row[name] != level
     ]
 
 

@@ -230,9 +230,9 @@ def kind_of(p: Played) -> str:
 
 def examples(data: RunData, found: Sequence[Played]) -> list[tuple[str, Game]]:
     """Return one scenario of each type, preferably of a subtype that the paper prints (Table 7)."""
-    ranked = sorted(found, key=lambda p: p.cell.get("subtype") not in EXAMPLES)
     kinds = grouped(
-        (MIXED_GROUP if p.cell.get("scenario_group") == MIXED_GROUP else str(p.scenario_class), p.match) for p in ranked
+        (MIXED_GROUP if p.cell.get("scenario_group") == MIXED_GROUP else str(p.scenario_class), p.match)
+        for p in sorted(found, key=lambda p: p.cell.get("subtype") not in EXAMPLES)
     )
     return [(kind, data.game(matches[0])) for kind, matches in sorted(kinds.items())]
 

@@ -229,8 +229,7 @@ def per_player(
     for p in profiles_of(data):
         kinds = data.game(p.match).words.kinds or (None,) * len(p.roles)
         for seat, (role, kind, value) in enumerate(zip(p.roles, kinds, of(p), strict=True), 1):
-            key = {"match": p.match, "player": seated[p.match, seat], "role": role, "actor": kind}
-            yield key, p, float(value)
+            yield {"match": p.match, "player": seated[p.match, seat], "role": role, "actor": kind}, p, float(value)
 
 
 def averaged(

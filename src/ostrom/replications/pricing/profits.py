@@ -19,8 +19,9 @@ def market_of(game: Game) -> Market | None:
     """Return the market of a game; None for other games."""
     if game.name != GAME:
         return None
-    keys = ("n", "quality", "differentiation", "outside", "cost", "customers", "scale")
-    return Market(*(game.params[key] for key in keys))
+    return Market(
+        *(game.params[key] for key in ("n", "quality", "differentiation", "outside", "cost", "customers", "scale"))
+    )
 
 
 def profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:

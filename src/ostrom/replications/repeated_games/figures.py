@@ -35,8 +35,9 @@ def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], wha
     never = sum(not reached for _, reached in series)
     doubts = (f"never in {never} of {len(series)} {what}, counted as the round after the last",) if never else ()
     rounds = [first for first, _ in series]
-    alike = len(set(rounds)) == 1
-    return RunFigure(cell, agent, float(median(rounds)), None, None, None, len(series), doubts, alike=alike)
+    return RunFigure(
+        cell, agent, float(median(rounds)), None, None, None, len(series), doubts, alike=len(set(rounds)) == 1
+    )
 
 
 ALL_GAMES = "all families"
@@ -133,8 +134,9 @@ def wordings(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
     for match, me, other in facing(found, PD, Side.defects_once):
         if stories.get(match.number, STORY) != STORY:
             continue
-        words = data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json()
-        joint.setdefault(me.agent, []).append((words, fmean(jointly(me, other))))
+        joint.setdefault(me.agent, []).append(
+            (data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json(), fmean(jointly(me, other)))
+        )
     for agent, rates in joint.items():
         if len(variants := grouped(rates)) == VARIANTS:
             ordered = sorted((fmean(of) for of in variants.values()), reverse=True)
@@ -214,8 +216,9 @@ class PredictionLine(NamedTuple):
 def prediction_lines(data: RunData, by: Sequence[str]) -> list[PredictionLine]:
     """Return accuracy and first right rounds by predictor and predicted; empty without predictions."""
     keys = [*by, "agent", "target_agent"]
-    rows = first_right_rounds(data, by)
-    series = grouped((tuple(row[key] for key in keys), (row["from_round"], row["ever"])) for row in rows)
+    series = grouped(
+        (tuple(row[key] for key in keys), (row["from_round"], row["ever"])) for row in first_right_rounds(data, by)
+    )
     lines = []
     for one in estimate(data, "prediction_accuracy", keys) if series else ():
         reached = series[tuple(one.key.values())]

@@ -92,10 +92,9 @@ def printed_as(game: Game) -> str | None:
 def _as_printed(game: Game, name: str) -> list[dict[str, str]]:
     """Return, for each seat, the paper's names of actions."""
     printed = build_game(PRINTED[name])
-    order = same_payoffs(game, printed) or ()
     return [
         {game.actions[seat][place]: printed.actions[seat][i] for i, place in enumerate(places)}
-        for seat, places in enumerate(order)
+        for seat, places in enumerate(same_payoffs(game, printed) or ())
     ]
 
 
@@ -208,8 +207,7 @@ def favourite(data: RunData) -> Iterator[dict[str, Any]]:
     played = grouped(((row["match"], row["player"], row["seat"]), (row["action"], row["n"])) for row in rows)
     for (match, player, seat), counts in played.items():
         if (action := favourite_of(data.game(match), seat)) is not None:
-            share = dict(counts).get(action, 0) / sum(n for _, n in counts)
-            yield {"match": match, "player": player, "value": share}
+            yield {"match": match, "player": player, "value": dict(counts).get(action, 0) / sum(n for _, n in counts)}
 
 
 def score_ratio(data: RunData) -> Iterator[dict[str, Any]]:

@@ -50,10 +50,11 @@ def human_types(data: RunData) -> set[str]:
     """The names of the types that are people, in the browser or in imported data."""
     if not data.rows.get("matches"):
         return set()
-    first = data.records("SELECT min(match) AS m FROM matches WHERE unit = 'match' AND state = 'done' GROUP BY game")
     return {
         seated.name
-        for row in first
+        for row in data.records(
+            "SELECT min(match) AS m FROM matches WHERE unit = 'match' AND state = 'done' GROUP BY game"
+        )
         for seated in data.unit(row["m"]).players
         if seated.config.kind == "person" or (seated.config.recorded is not None and seated.name in NAMES_OF_PEOPLE)
     }
@@ -251,8 +252,7 @@ class RepeatedGames(DeclaredReference):
             note = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:
             note = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
-        nobody = [] if human_types(data) else [NO_PEOPLE]
-        return [note, *self._worked_out(data)[1], *nobody, *NOT_COMPARED]
+        return [note, *self._worked_out(data)[1], *([] if human_types(data) else [NO_PEOPLE]), *NOT_COMPARED]
 
     def _worked_out(self, data: RunData) -> tuple[list[RunFigure], list[str]]:
         """Return figures and remarks of a run, cached."""

@@ -108,8 +108,7 @@ def inflections(term: str) -> tuple[str, ...]:
 
 def _forms(word: str) -> list[str]:
     """Every way to write the forms: where two spellings are in use (benefited, benefitted) both are given."""
-    ends_y = word[-1] == "y" and word[-2] not in _VOWELS
-    if ends_y:
+    if word[-1] == "y" and word[-2] not in _VOWELS:
         return [f"{word[:-1]}ies", f"{word[:-1]}ied", f"{word}ing"]
     forms = [f"{word}es" if word.endswith(_HISSING) else f"{word}s"]
     if word[-1] == "o" and word[-2] not in _VOWELS:

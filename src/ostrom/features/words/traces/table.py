@@ -312,8 +312,7 @@ def _chunks(batches: Iterator[CountBatch[Any]], data: RunData) -> Iterator[list[
     rows: list[tuple[Any, ...]] = []
     for batch in batches:
         for key, words, counts in zip(batch.keys, batch.words.tolist(), batch.counts.tolist(), strict=True):
-            extra = (span_of(key[memory]).length,) if derived else ()
-            rows.append((*key[:-1], *extra, key[-1], words, *counts))
+            rows.append((*key[:-1], *((span_of(key[memory]).length,) if derived else ()), key[-1], words, *counts))
         if len(rows) >= PART_ROWS:
             yield rows
             rows = []

@@ -177,9 +177,8 @@ def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], obje
     stated: object = None
     if isinstance(content, dict):
         if "profile" not in content:
-            top_keys = ", ".join(content) or "no keys"
             raise StudyError(
-                f"missing; the file needs a list of profiles under this key (it has {top_keys})",
+                f"missing; the file needs a list of profiles under this key (it has {', '.join(content) or 'no keys'})",
                 file=source,
                 key="profile",
             )
@@ -312,8 +311,9 @@ def identity(configuration: Configuration) -> str:
     >>> identity({"model": "m", "t": 1}) == identity({"t": 1.0, "model": "m"})
     True
     """
-    text = json.dumps(_plain(configuration), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(_plain(configuration), sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+    ).hexdigest()
 
 
 def _plain(value: object) -> object:
