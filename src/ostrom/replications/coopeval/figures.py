@@ -123,14 +123,18 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
     if isinstance(rules, Designed) and rules.name in ("mediation", "contracting"):
         return rules.name.capitalize(), "given designs" if rules.fixed else ""
     if rules.name == "repetition":
-        odd = [word for word in ("predict", "noise") if getattr(rules, word, None)]
-        odd += ["random end"] if getattr(rules, "stopping", "fixed") != "fixed" else []
-        return "Repetition", ", ".join([*_future(rules, facts), *_windows(unit), *odd])
+        odd = {
+            "predict": getattr(rules, "predict", None),
+            "noise": getattr(rules, "noise", None),
+            "random end": getattr(rules, "stopping", "fixed") != "fixed",
+        }
+        settings = [*_future(rules, facts), *_windows(unit), *(name for name, applies in odd.items() if applies)]
+        return "Repetition", ", ".join(settings)
     if rules.name == "reputation":
         higher = facts["order"] == "higher"
-        windows = [] if facts["window"] == WINDOW else [f"window {facts['window']}"]
-        nested = [f"depth {facts['depth']}"] if higher and facts["depth"] != DEPTH else []
-        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, facts), *windows, *nested])
+        own = {"window": WINDOW, **({"depth": DEPTH} if higher else {})}
+        odd_sizes = (f"{name} {facts[name]}" for name, size in own.items() if facts[name] != size)
+        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, facts), *odd_sizes])
     return None
 
 
@@ -226,9 +230,8 @@ def _each(mechanism: str, game: str, measure: str, points: Sequence[Point]) -> I
 def _own(mechanism: str, game: str, measure: str, agent: str | None, points: Sequence[Point]) -> RunFigure:
     name, setting = split_label(mechanism)
     mean = normalised_mean(points)
-    return RunFigure(
-        (name, game, setting, measure), agent, mean.mean, mean.low, mean.high, None, mean.matches
-    )  # fmt: skip
+    own = mean.estimate
+    return RunFigure((name, game, setting, measure), agent, own.value, own.low, own.high, None, mean.matches)
 
 
 DELEGATE, SIGN = "all_players_delegate_pct", "contracts_signed_by_all_pct"
@@ -343,11 +346,21 @@ def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
 def _mean_of(
     cell: tuple[str, ...], agent: str | None, values: Sequence[float], games: Sequence[list[_RunValue]], measure: str
 ) -> RunFigure:
-    """Return the figure of the mean of some values, with the interval over the runs behind them."""
+    """Return the figure of the mean of some values, with an interval over their runs; games weigh the same."""
+    all_runs = [run for runs in games for run in runs]
+    limits = partly_exact_mean(
+        [run.value for run in all_runs],
+        [run.exact for run in all_runs],
+        [1 / len(runs) for runs in games for _ in runs],
+        strata=[place for place, runs in enumerate(games) for _ in runs],
+        bounds=(1.0, float(TYPES)) if measure == RANK else (None, None),
+        unit="run",
+    ).limits()
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else None
-    matches, unfinished = (sum(run[place] for runs in games for run in runs) for place in (2, 3))
+    unfinished = sum(run.unfinished for run in all_runs)
     doubts = (f"{unfinished} matches of the tournament are not finished",) if unfinished else ()
-    return RunFigure(cell, agent, fmean(values), *_interval(games, measure), error, int(matches), doubts)
+    matches = sum(run.matches for run in all_runs)
+    return RunFigure(cell, agent, fmean(values), limits.low, limits.high, error, matches, doubts)
 
 
 def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
@@ -365,19 +378,6 @@ def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
         means = [fmean(run.value for run in runs) for runs in of.values()]
         cell = (name, ALL_FOUR, setting, NORMALISED_FITNESS if measure == FITNESS else RANK)
         yield _mean_of(cell, agent, means, list(of.values()), measure)
-
-
-def _interval(games: Sequence[list[_RunValue]], measure: str) -> tuple[float | None, float | None]:
-    """Return the interval of a mean over runs, with equal weights of games; the unit is a run."""
-    limits = partly_exact_mean(
-        [run.value for runs in games for run in runs],
-        [run.exact for runs in games for run in runs],
-        [1 / len(runs) for runs in games for _ in runs],
-        strata=[place for place, runs in enumerate(games) for _ in runs],
-        bounds=(1.0, float(TYPES)) if measure == RANK else (None, None),
-        unit="run",
-    ).limits()
-    return limits.low, limits.high
 
 
 NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
@@ -406,11 +406,10 @@ def designs(found: PublishedMatches, data: RunData) -> Iterator[RunFigure]:
         for place, measure in enumerate((NASH, DOMINANT)):
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())
             shares = [share_of(sum(one[place] for one in of), len(of), unit="design") for of in games.values()]
-            of_share = combined([(100 / len(shares), one) for one in shares]).limits()
+            limits = combined([(100 / len(shares), one) for one in shares]).limits()
             yield RunFigure(
-                (mechanism, ALL_FOUR, "", measure), agent, share,
-                of_share.low, of_share.high, None, count, doubts,
-            )  # fmt: skip
+                (mechanism, ALL_FOUR, "", measure), agent, share, limits.low, limits.high, None, count, doubts
+            )
 
 
 def motives(data: RunData) -> Iterator[RunFigure]:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -97,15 +97,6 @@ class Point:
     """The smallest and largest possible score of the seat."""
 
 
-class Benchmark(NamedTuple):
-    """A seat's payoff if all defect (0 on the scale) and if all cooperate (1)."""
-
-    game: str
-    seat: int
-    equilibrium: float
-    cooperation: float
-
-
 @dataclass(frozen=True)
 class Points:
     """All points of a run, the scale of every game, and games without a scale (with the reason)."""
@@ -117,43 +108,24 @@ class Points:
     """The number of seats without a score of the requested kind."""
 
     @property
-    def benchmarks(self) -> list[Benchmark]:
-        """The ends of the scale of every seat."""
+    def benchmarks(self) -> list[dict[str, Any]]:
+        """The ends of the scale of every seat: its payoff if all defect (0) and if all cooperate (1)."""
         return [
-            Benchmark(game, seat, *ends)
+            {"game": game, "seat": seat, "equilibrium": low, "cooperation": high}
             for game, scale in self.scales.items()
-            for seat, ends in enumerate(zip(scale.equilibrium, scale.cooperation, strict=True), 1)
+            for seat, (low, high) in enumerate(zip(scale.equilibrium, scale.cooperation, strict=True), 1)
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A mean of normalised scores, with the number of matches, runs and designs behind it."""
+    """A mean of normalised scores over types, then over games, with the number of matches, runs and designs."""
 
     estimate: Estimate
+    """The mean, its interval, and the mechanism, game or type that it belongs to."""
     matches: int
     runs: int
     designs: int
-
-    @property
-    def key(self) -> Mapping[str, str]:
-        """The mechanism, game or type that the mean belongs to."""
-        return self.estimate.key
-
-    @property
-    def mean(self) -> float:
-        """The mean over types, then over games."""
-        return self.estimate.value
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the interval, where there is one."""
-        return self.estimate.low
-
-    @property
-    def high(self) -> float | None:
-        """The upper end of the interval, where there is one."""
-        return self.estimate.high
 
 
 def match_rows(data: RunData) -> list[dict[str, Any]]:
@@ -245,14 +217,13 @@ def _bounded(points: Sequence[Point]) -> list[Point]:
         return low is not None and high is not None and low - 1e-9 <= point.score <= high + 1e-9
 
     added = {(p.mechanism, p.game) for p in points if not within(p)}
-    none: Bounds = (None, None)
-    return [replace(p, bounds=none, score_bounds=none) if (p.mechanism, p.game) in added else p for p in points]
+    unknown: dict[str, Bounds] = dict.fromkeys(("bounds", "score_bounds"), (None, None))
+    return [replace(p, **unknown) if (p.mechanism, p.game) in added else p for p in points]  # type: ignore[arg-type]
 
 
 def design_of(players: Sequence[Mapping[str, Any]], match: int) -> str:
     """Return the designer (type and seat) of a match's design; else the match itself."""
-    text = players[0]["facts"]
-    facts = orjson.loads(text) if text else {}
+    facts = orjson.loads(players[0]["facts"] or "{}")
     for proposal in facts.get("proposals", ()):
         if proposal["label"] == facts.get("winner"):
             designer = players[proposal["seat"]]
@@ -326,9 +297,11 @@ class Outlier:
 def outliers(points: Sequence[Point]) -> list[Outlier]:
     """Return the outliers of each mean (mechanism, game, type), the largest shift first."""
     groups = grouped(((p.mechanism, p.game, p.type), (p.match, p)) for p in points)
-    candidates = [outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))]
     # Rounded, here and below, so that last digits decide neither an order nor who is excluded.
-    return sorted(candidates, key=lambda o: -round(abs(o.shift), 9))
+    return sorted(
+        (outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))),
+        key=lambda o: -round(abs(o.shift), 9),
+    )
 
 
 def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[Outlier]:
