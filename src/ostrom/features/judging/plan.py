@@ -10,7 +10,7 @@ judged is a random sample of all.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -86,7 +86,7 @@ class Judging(SingleQuestion):
     def question(self, game: Game) -> Decision:
         """Return the question: which motives does the reply show?"""
         facts = {
-            "motives": [motive.as_dict() for motive in self.motives],
+            "motives": [asdict(motive) for motive in self.motives],
             "situation": self.situation,
             "reply": self.reply,
         }
@@ -182,7 +182,7 @@ class JudgePlan(DerivedPlan):
         return {
             "run": self.run.name,
             "judges": [{"name": j.name, "model": j.model, "pass": j.pass_} for j in self.judges],
-            "motives": [motive.as_dict() for motive in self.motives],
+            "motives": [asdict(motive) for motive in self.motives],
             "shortest": self.shortest,
             "params": self.params,
         }

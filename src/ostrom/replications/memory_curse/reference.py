@@ -6,12 +6,12 @@ other type with an adapter is an arm. ``forward`` is the arm for which Liu et al
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from ostrom.analysis.claims import DeclaredReference, own_figure
-from ostrom.analysis.estimate import Estimate, contrast, estimate, keyed, trend
+from ostrom.analysis.estimate import contrast, estimate, keyed, trend
 from ostrom.analysis.references import POLICY_DOUBT, Games, Published, RunFigure, published_rows
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
@@ -33,26 +33,11 @@ def arms(data: RunData) -> list[str]:
     return [name for name, of in settings.items() if of and of.get("adapter")]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """The change by an adapter in one game, against the base model."""
+def changes(data: RunData) -> Iterator[dict[str, Any]]:
+    """Yield the change of every arm from the base model, for every game that both played.
 
-    agent: str
-    game: str
-    gain: Estimate
-    """Cooperation minus the base model's, paired by history length and seed."""
-    slope: Estimate | None
-    """The slope of cooperation over log(1 + history length)."""
-    base_slope: Estimate | None
-    regime: str | None
-    base_regime: str | None
-    collapsed: int
-    by_policy: float | None
-
-
-def changes(data: RunData) -> list[Change]:
-    """Return the change of every arm from the base model, for every game that both played."""
-    change_rows = []
+    ``gain`` is paired by history length and seed; slopes are of cooperation over log(1 + history length).
+    """
     by = ("agent", "game")
     slopes = keyed(trend(data, "memory_cooperation", "history_length", by, log="1+x", where=WINDOW), by)
     regimes = {(agent, game): r.printed for (game, _, agent), r in observed_regimes(data).items()}
@@ -62,13 +47,11 @@ def changes(data: RunData) -> list[Change]:
         gains = contrast(data, "memory_cooperation", "agent", (arm, BASE), ["game"], where=WINDOW)
         for game, gain in keyed(gains, ("game",)).items():
             key, base = (arm, *game), (BASE, *game)
-            change_rows.append(
-                Change(
-                    arm, game[0], gain, slopes.get(key), slopes.get(base), regimes.get(key), regimes.get(base),
-                    collapsed.get(key, 0), policy[key].value if key in policy else None,
-                )
-            )  # fmt: skip
-    return change_rows
+            yield {
+                "agent": arm, "game": game[0], "gain": gain, "slope": slopes.get(key), "base_slope": slopes.get(base),
+                "regime": regimes.get(key), "base_regime": regimes.get(base), "collapsed": collapsed.get(key, 0),
+                "by_policy": policy[key].value if key in policy else None,
+            }  # fmt: skip
 
 
 def collapses(data: RunData) -> dict[tuple[str, str], int]:

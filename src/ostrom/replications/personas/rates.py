@@ -72,11 +72,12 @@ def rates(
 ) -> list[Rate]:
     """Return a share for every group and scenario type, in order of appearance."""
     ask = measure_of(measure)
-    rate_rows = []
-    for kind, key, own in split(profiles, by, types):
-        values = [(p, value) for p in own if (value := ask(p)) is not None]
-        rate_rows.append(_rate(measure, kind, dict(zip(by, key, strict=True)), values))
-    return rate_rows
+    return [
+        _rate(
+            measure, kind, dict(zip(by, key, strict=True)), [(p, value) for p in own if (value := ask(p)) is not None]
+        )
+        for kind, key, own in split(profiles, by, types)
+    ]
 
 
 def of_paper_arms(profiles: Sequence[Played]) -> list[Played]:

@@ -12,10 +12,10 @@ social). Each is held against what the predicted seat then did in that round.
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import Any
 
 from ostrom.analysis.claims import own_figure
-from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.analysis.references import AGAINST, Cell, RunFigure
 from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
@@ -202,26 +202,18 @@ def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, 
     )
 
 
-class PredictionLine(NamedTuple):
-    """How well one agent predicts another."""
+def prediction_lines(data: RunData, by: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield accuracy and first right rounds by predictor and predicted; none without predictions.
 
-    accuracy: Estimate
-    series: int
-    """The number of prediction series: one per match, predictor and predicted seat."""
-    median: float
-    """The median first round from which all are right; a series without one counts as its last round plus 1."""
-    never: int
-
-
-def prediction_lines(data: RunData, by: Sequence[str]) -> list[PredictionLine]:
-    """Return accuracy and first right rounds by predictor and predicted; empty without predictions."""
+    There is one series per match, predictor and predicted seat. ``median`` is that of the first rounds from which all
+    are right; a series without one (``never``) counts as its last round plus 1.
+    """
     keys = [*by, "agent", "target_agent"]
     series = grouped(
         (tuple(row[key] for key in keys), (row["from_round"], row["ever"])) for row in first_right_rounds(data, by)
     )
-    lines = []
     for one in estimate(data, "prediction_accuracy", keys) if series else ():
         reached = series[tuple(one.key.values())]
         middle = float(median(first for first, _ in reached))
-        lines.append(PredictionLine(one, len(reached), middle, sum(not ever for _, ever in reached)))
-    return lines
+        never = sum(not ever for _, ever in reached)
+        yield {"accuracy": one, "series": len(reached), "median": middle, "never": never}

@@ -124,8 +124,7 @@ def _read(path: Path) -> object:
         )
     from ostrom.ground.yaml import read_json, read_yaml  # heavy: only where a file is read
 
-    content: object = (read_json if path.suffix.lower() == ".json" else read_yaml)(read_text_file(path), str(path))
-    return content
+    return (read_json if path.suffix.lower() == ".json" else read_yaml)(read_text_file(path), str(path))
 
 
 def _mapping(value: object, file: str, key: str | None, problem: str) -> dict[str, Any]:

@@ -48,10 +48,7 @@ def fold(char: str) -> str:
     """
     if char in _SPECIAL:
         return _SPECIAL[char]
-    for folded in (char.casefold(), char.lower()):
-        if len(folded) == 1:
-            return folded
-    return char
+    return next((folded for folded in (char.casefold(), char.lower()) if len(folded) == 1), char)
 
 
 def close_gaps(text: str) -> str:
@@ -93,11 +90,7 @@ def inflections(term: str) -> tuple[str, ...]:
     >>> inflections("A1")
     ()
     """
-    last = ""
-    for char in reversed("".join(map(fold, term))):
-        if not ("a" <= char <= "z"):
-            break
-        last = char + last
+    last = re.split("[^a-z]", "".join(map(fold, term)))[-1]
     if len(last) < 2 or (len(last) < len(term) and term[-len(last) - 1].isalnum()):
         return ()
     head = term[: len(term) - len(last)]

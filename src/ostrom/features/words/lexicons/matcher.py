@@ -97,10 +97,7 @@ class Alphabet:
             return BLANK
         if char in HYPHENS:
             return HYPHEN
-        own = self._code.get(fold(char))
-        if own is not None:
-            return own
-        return LETTER if is_word_character(char) else MARK
+        return self._code.get(fold(char), LETTER if is_word_character(char) else MARK)
 
 
 def _count_words(codes: NDArray[np.unsignedinteger], ends: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -199,9 +196,8 @@ class Matcher:
         inner_end = (end < len(codes)) & is_word[codes[np.minimum(end, len(codes) - 1)]] if len(end) else end > 0
         for column, rules in enumerate(self._rules):
             term = rules.term[pattern]
-            good = term != _ABSENT
-            good &= ~(rules.at_start[pattern] & inner_start)
-            good &= ~(rules.at_end[pattern] & inner_end)
+            inside = (rules.at_start[pattern] & inner_start) | (rules.at_end[pattern] & inner_end)
+            good = (term != _ABSENT) & ~inside
             first, last, term = start[good], end[good], term[good]
             exact = rules.exact[pattern[good]]
             if exact.any():
