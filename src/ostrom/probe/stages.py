@@ -81,10 +81,8 @@ def thresholds(traces: Iterable[Trace], forward: int, quality: int, specificity:
     least = {"forward": forward, "quality": quality, "specificity": specificity}
 
     def why(trace: Trace) -> str | None:
-        for name, bound in least.items():
-            if any(getattr(score, name) < bound for score in trace.scores):
-                return f"{name} below {bound}"
-        return None
+        low = (name for name, bound in least.items() if any(getattr(score, name) < bound for score in trace.scores))
+        return next((f"{name} below {least[name]}" for name in low), None)
 
     rule = ", ".join(f"{name} at least {bound}" for name, bound in least.items())
     return sieve("thresholds", f"{rule} (first that fails is named)", traces, why)
@@ -104,12 +102,8 @@ def lexical(traces: Iterable[Trace]) -> Stage:
 
 def families(traces: Sequence[Trace], most: int) -> Stage:
     """Keep at most ``most`` replies with the same first 50 characters, at random."""
-    counts: Counter[str] = Counter()
-    chosen = []
-    for trace in sorted(traces, key=lambda t: (t.order, t.place)):
-        counts[trace.family] += 1
-        if counts[trace.family] <= most:
-            chosen.append(trace)
+    alike = grouped((trace.family, trace) for trace in sorted(traces, key=lambda t: (t.order, t.place)))
+    chosen = [trace for family in alike.values() for trace in family[:most]]
     rule = f"at most {most} replies with the same first {PREFIX} characters"
     return parted("families", rule, traces, chosen, f"more than {most} replies begin alike")
 

@@ -186,7 +186,7 @@ def attribute(
     """Ask a decision again with single remembered rounds changed, as a new run or a resumed one."""
     point = point_of(run, match)
     step, form = _step(run, point, match, number, seat, stage)
-    opening = open_models or _open
+    opening = open_models or (lambda name, settings: open_model(name, **settings))
     measure = check_measure(point.unit.players[seat - 1], measure, opening, form)
     origin = AttributionOf(
         run=run.name, match=match, round=number, step=step, given=point.given, of=run.manifest.get("parent"),
@@ -271,10 +271,6 @@ def check_measure(
         raise UsageError(f"--measure logprob: {config.model} does not report log-probabilities")
     fits = config.style in ("direct", "logprob") and config.answer == "choice"
     return "logprob" if able and (measure == "logprob" or fits) else "sample"
-
-
-def _open(name: str, settings: Mapping[str, Any]) -> Model:
-    return open_model(name, **settings)
 
 
 def _name(run: Run, origin: AttributionOf, stage: str | None) -> str:

@@ -15,27 +15,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement, pairwise, permutations
 from math import comb
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ostrom.features.evolution.tensor import Floats, Trajectory, as_tensor
 from ostrom.ground.errors import UsageError
-
-
-class Process(Protocol):
-    """A birth-death process on counts of types."""
-
-    def log_ratio(self, mutant: Floats, resident: Floats) -> Floats:
-        """log(T-/T+) at 1..N-1 mutants, from the payoffs of both types there."""
-        ...
-
-    def step(self, counts: Floats, payoffs: Floats, rng: np.random.Generator) -> tuple[int, int]:
-        """Draw one event; return the type that loses an individual and the type that gains one."""
-        ...
 
 
 def draw(weights: Floats, rng: np.random.Generator) -> int:
@@ -190,6 +178,10 @@ class Moran:
         return draw(counts, rng), born
 
 
+Process = Fermi | Moran
+"""A birth-death process on counts of types: log(T-/T+) from payoffs of both types, and the draw of one event."""
+
+
 def simulate(
     values: npt.ArrayLike,
     process: Process,
@@ -208,16 +200,12 @@ def simulate(
     if steps < 0 or not 0.0 <= mutation <= 1.0:
         raise UsageError(f"a simulation needs steps >= 0 and mutation in [0, 1] (found {steps}, {mutation})")
     states = [start]
-    payoffs = _remembered(table)
+    # A path returns to the same counts often, so their payoffs are cached.
+    payoffs = lru_cache(maxsize=100_000)(lambda counts: finite_payoffs(table, counts))
     while len(states) <= steps and not (mutation == 0.0 and _alone(states[-1])):
         states.append(_event(states[-1], process, payoffs, rng, mutation))
     shares = np.array(states, dtype=np.float64) / sum(start)
     return Trajectory(np.arange(len(states), dtype=np.float64), shares, mutation == 0.0 and _alone(states[-1]))
-
-
-def _remembered(table: Floats) -> Callable[[Counts], Floats]:
-    # A path returns to the same counts often, so their payoffs are cached.
-    return lru_cache(maxsize=100_000)(lambda counts: finite_payoffs(table, counts))
 
 
 def _alone(counts: Counts) -> bool:
@@ -291,11 +279,9 @@ def log_invasion_rates(values: npt.ArrayLike, process: Process, population: int)
     check_size(table, population)
     types = len(table)
     logs = np.full((types, types), -math.inf)
-    for resident in range(types):
-        for mutant in range(types):
-            if mutant != resident:
-                ratios = process.log_ratio(*pair_payoffs(table, mutant, resident, population))
-                logs[resident, mutant] = log_fixation(ratios) - math.log(types - 1)
+    for resident, mutant in permutations(range(types), 2):
+        ratios = process.log_ratio(*pair_payoffs(table, mutant, resident, population))
+        logs[resident, mutant] = log_fixation(ratios) - math.log(types - 1)
     return logs
 
 
@@ -324,7 +310,9 @@ def alpha_rank(values: npt.ArrayLike, *, alpha: float, population: int = 50) -> 
     >>> alpha_rank([[2.0, 0.0], [3.0, 1.0]], alpha=1.0).round(6).tolist()
     [0.0, 1.0]
     """
-    return rare_mutation_shares(as_tensor(values), Fermi(_checked(alpha)), population)
+    if not (math.isfinite(alpha) and alpha >= 0.0):
+        raise UsageError(f"alpha must be finite and not negative (found {alpha!r})")
+    return rare_mutation_shares(as_tensor(values), Fermi(alpha), population)
 
 
 def alpha_sweep(
@@ -337,12 +325,6 @@ def alpha_sweep(
     far = np.max(np.abs(masses - masses[-1]), axis=1) > tolerance
     first = int(np.flatnonzero(far)[-1]) + 1 if far.any() else 0
     return AlphaSweep(tuple(alphas), masses, alphas[first] if first < len(alphas) - 1 else None)
-
-
-def _checked(alpha: float) -> float:
-    if not (math.isfinite(alpha) and alpha >= 0.0):
-        raise UsageError(f"alpha must be finite and not negative (found {alpha!r})")
-    return alpha
 
 
 # Gains are scaled to order one; a row that a linear program can lower by more than this is not final.

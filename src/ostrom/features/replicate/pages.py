@@ -138,12 +138,8 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 def matches_needed(outcome: Replication) -> int:
     """Return the fewest matches of a cell with which guaranteed bounds can place a share within its margin."""
-    shares = [one.margin / 100 for one in outcome.plan.margins if one.percent]
-    if not shares:
-        return 0
-    widest = max(shares)
-    one = np.ones(1)
-    return math.ceil(least_multiple(one, 0.5 - widest, 0.5 + widest, 0.025))
+    widest = max((one.margin / 100 for one in outcome.plan.margins if one.percent), default=None)
+    return 0 if widest is None else math.ceil(least_multiple(np.ones(1), 0.5 - widest, 0.5 + widest, 0.025))
 
 
 def _claims(lines: Iterable[ClaimLine]) -> Markup:
@@ -236,9 +232,7 @@ def _section(
     published: Sequence[Published],
 ) -> Section:
     """Return the section of one exhibit; an error in it does not affect the others."""
-    counts = verdict_counts(cells)
-    ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
-    section = files.begin(one.name, f"{one.name}: {one.title}{ending}")
+    section = files.begin(one.name, f"{one.name}: {one.title}{_counted(verdict_counts(cells))}")
     section.short = one.name
     others = {study for other, _ in replication.exhibits for study in other.study} - {*one.study}
     own = [run for run in replication.runs if run.study not in others]

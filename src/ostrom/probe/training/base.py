@@ -143,13 +143,8 @@ def load_model(base: Base, device: str, dtype: str) -> Any:
     """Load the weights for training on a device; a GGUF file is dequantised."""
     torch, transformers = needed("torch"), needed("transformers")
     transformers.utils.logging.disable_progress_bar()
-    options: dict[str, Any] = {"dtype": getattr(torch, dtype)}
-    if base.gguf:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            str(base.path.parent), gguf_file=base.path.name, **options
-        )
-    else:
-        model = transformers.AutoModelForCausalLM.from_pretrained(str(base.path), **options)
+    folder, file = (base.path.parent, {"gguf_file": base.path.name}) if base.gguf else (base.path, {})
+    model = transformers.AutoModelForCausalLM.from_pretrained(str(folder), dtype=getattr(torch, dtype), **file)
     model.to(device=device, dtype=getattr(torch, dtype))
     model.eval()
     for parameter in model.parameters():

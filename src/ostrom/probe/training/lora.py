@@ -78,11 +78,11 @@ def attach(model: Any, shape: Shape, seed: int) -> dict[str, Any]:
 
 def tensors(layers: dict[str, Any]) -> dict[str, Any]:
     """Return the trained parameters under peft's names."""
-    named = {}
-    for name, layer in layers.items():
-        for part in ("lora_A", "lora_B"):
-            named[f"base_model.model.{name}.{part}.weight"] = getattr(layer, part)
-    return named
+    return {
+        f"base_model.model.{name}.{part}.weight": getattr(layer, part)
+        for name, layer in layers.items()
+        for part in ("lora_A", "lora_B")
+    }
 
 
 def load_into(layers: dict[str, Any], saved: dict[str, Any]) -> None:

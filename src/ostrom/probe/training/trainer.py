@@ -361,10 +361,8 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
 
 
 def _flat(data: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in data.items():
-        flat.update(value if isinstance(value, dict) else {key: value})
-    return flat
+    nested = (value if isinstance(value, dict) else {key: value} for key, value in data.items())
+    return {key: value for settings in nested for key, value in settings.items()}
 
 
 def _device(wanted: str) -> str:

@@ -41,8 +41,7 @@ from ostrom.ground.yaml import read_json
 
 def load_json(path: Path) -> object:
     """Return decoded content; duplicate keys, NaN and Infinity are refused."""
-    content: object = read_json(read_text_file(path), str(path))
-    return content
+    return read_json(read_text_file(path), str(path))
 
 
 Seats = Literal["auto", "player_id", "listed"]
