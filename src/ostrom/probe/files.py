@@ -15,10 +15,8 @@ from ostrom.analysis.statistics.counts import cohens_kappa
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import write_atomically
-from ostrom.probe.arms import Matching
-from ostrom.probe.funnel import Corpus, Rules
+from ostrom.probe.funnel import Corpus, Matching, Rules, Stage
 from ostrom.probe.scores import MODEL as SCRIPTED
-from ostrom.probe.stages import Stage
 from ostrom.probe.terms import terms_of
 from ostrom.probe.trace import Trace
 

@@ -38,10 +38,11 @@ def format_items(corpus: Path, most: int) -> list[Item]:
     items = []
     for row in rows:
         turns = tuple((m["role"], m["content"]) for m in row["messages"][:-1])
-        items.append(
-            Item("format", turns, partial(readable, options=set(_LABEL.findall(turns[-1][1].rpartition("\n\n")[2]))))
-        )
-        items.append(Item("no refusal", turns, lambda reply: not _REFUSAL.search(reply)))
+        options = set(_LABEL.findall(turns[-1][1].rpartition("\n\n")[2]))
+        items += [
+            Item("format", turns, partial(readable, options=options)),
+            Item("no refusal", turns, lambda reply: not _REFUSAL.search(reply)),
+        ]
     return items
 
 

@@ -33,8 +33,7 @@ from ostrom.ground.errors import ModelError, UsageError
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register
-from ostrom.probe.funnel import Arm, Corpus, Rules, build
-from ostrom.probe.stages import Stage, sieve
+from ostrom.probe.funnel import Arm, Corpus, Rules, Stage, build, sieve
 from ostrom.probe.terms import FORWARD, lexicons, terms_of
 from ostrom.probe.trace import Scores, Trace
 from ostrom.studies.run import Run, Watch

@@ -227,17 +227,17 @@ def test_one_wild_match_is_named_and_ordinary_ones_are_not() -> None:
     ordinary = [point(float(v), i) for i, v in enumerate(rng.normal(0.5, 0.2, 60))]
     assert outliers(ordinary) == []
     (found,) = outliers([*ordinary, point(-40.0, 99, score=-123.0)])
-    assert (found.match, found.score) == (99, -123.0)
-    assert found.without == pytest.approx(np.mean([p.value for p in ordinary]))
-    assert found.shift < -found.half_width
-    assert found.mean == pytest.approx((sum(p.value for p in ordinary) - 40) / 61)
+    assert (found["match"], found["score"]) == (99, -123.0)
+    assert found["without"] == pytest.approx(np.mean([p.value for p in ordinary]))
+    assert found["shift"] < -found["half_width"]
+    assert found["mean"] == pytest.approx((sum(p.value for p in ordinary) - 40) / 61)
 
 
 def test_two_wild_matches_cannot_hide_each_other() -> None:
     rng = np.random.default_rng(2)
     ordinary = [point(float(v), i) for i, v in enumerate(rng.normal(0.87, 0.3, 970))]
     wild = [point(-150.0, 2000), point(-140.0, 2001)]
-    assert {o.match for o in outliers([*ordinary, *wild])} == {2000, 2001}
+    assert {o["match"] for o in outliers([*ordinary, *wild])} == {2000, 2001}
 
 
 def test_a_handful_of_matches_is_not_searched() -> None:
@@ -247,7 +247,7 @@ def test_a_handful_of_matches_is_not_searched() -> None:
 def around(ordinary: int, wild: int) -> set[int]:
     """Matches that are named among so many that alternate between 0.4 and 0.6, and so many wild ones."""
     points = [point(0.4 + 0.2 * (i % 2), i) for i in range(ordinary)]
-    return {o.match for o in outliers([*points, *(point(-90.0 - i, 1000 + i) for i in range(wild))])}
+    return {o["match"] for o in outliers([*points, *(point(-90.0 - i, 1000 + i) for i in range(wild))])}
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_match_is_named_only_if_it_moves_the_mean_by_more_than_half_its_interv
     # One match at 0.5 + 21 s moves a mean of 20 matches around 0.5 by s.
     assert outliers([*ordinary, point(0.5 + 21 * half * 0.95, 99)]) == []
     (found,) = outliers([*ordinary, point(0.5 + 21 * half * 1.05, 99)])
-    assert found.shift == pytest.approx(half * 1.05) and found.half_width == pytest.approx(half)
+    assert found["shift"] == pytest.approx(half * 1.05) and found["half_width"] == pytest.approx(half)
 
 
 def test_choices_are_counted_with_those_that_nobody_took(data: RunData) -> None:

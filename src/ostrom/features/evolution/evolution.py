@@ -432,15 +432,17 @@ def entry_of(
 def result_rows(entries: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield one row of results per tournament and type."""
     met = [name for name in RESULTS if any(name in entry for entry in entries)]
-    for entry in entries:
-        for kind in entry["types"]:
-            yield {
-                **entry["cell"],
-                "type": kind,
-                "matches": entry["matches_of"].get(kind, 0),
-                "mean": entry["mean"].get(kind),
-                **{name: entry.get(name, {}).get(kind) for name in met},
-            }
+    return (
+        {
+            **entry["cell"],
+            "type": kind,
+            "matches": entry["matches_of"].get(kind, 0),
+            "mean": entry["mean"].get(kind),
+            **{name: entry.get(name, {}).get(kind) for name in met},
+        }
+        for entry in entries
+        for kind in entry["types"]
+    )
 
 
 def write_evolution(
@@ -474,11 +476,10 @@ def write_evolution(
 
 def path_rows(tournaments: Sequence[Tournament], evolved: Sequence[DynamicsResult | None]) -> Iterator[dict[str, Any]]:
     """Yield the share of each type at each step of each tournament, one row each."""
-    for tournament, result in zip(tournaments, evolved, strict=True):
-        if result is None or result.path is None:
-            continue
-        for step, (time, shares) in enumerate(zip(result.path.times, result.path.states, strict=True)):
-            for kind, share in zip(tournament.types, shares, strict=True):
-                yield {
-                    **tournament.cell, "step": step, "time": float(time), "type": kind, "share": float(share)
-                }  # fmt: skip
+    return (
+        {**tournament.cell, "step": step, "time": float(time), "type": kind, "share": float(share)}
+        for tournament, result in zip(tournaments, evolved, strict=True)
+        if result is not None and result.path is not None
+        for step, (time, shares) in enumerate(zip(result.path.times, result.path.states, strict=True))
+        for kind, share in zip(tournament.types, shares, strict=True)
+    )

@@ -319,9 +319,8 @@ def collect(run: Run, earlier: Sequence[Mapping[str, Any]], shortest: int = SHOR
     places = {(row["match"], row["step"], row["player"]) for row in earlier}
     fresh = []
     for row in run.rows.decisions():
-        if row["state"] != "done" or row["kind"] != "act" or row["model"] is None or row["invalid"]:
-            continue
-        if (row["match"], row["step"], row["player"]) in places or row.get("copied"):
+        played = row["state"] == "done" and row["kind"] == "act" and row["model"] is not None and not row["invalid"]
+        if not played or row.get("copied") or (row["match"], row["step"], row["player"]) in places:
             continue
         trace = trace_of(run, row["match"], row["step"], row["player"] - 1)
         if trace is not None and len(trace.text) >= shortest:

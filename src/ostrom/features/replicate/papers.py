@@ -121,9 +121,8 @@ class PaperClaim(PaperQuery):
     @property
     def questions(self) -> list["PaperClaim"]:
         """Return the queries that must all hold: one for each pair of an order, otherwise the claim itself."""
-        if self.order is None:
-            return [self]
-        return [self.model_copy(update={"order": None, "contrast": pair}) for pair in self.order.pairs]
+        pairs = () if self.order is None else self.order.pairs
+        return [self.model_copy(update={"order": None, "contrast": pair}) for pair in pairs] or [self]
 
     @property
     def kind(self) -> str:

@@ -193,9 +193,7 @@ def _drawn_labels(data: RunData) -> dict[int, str]:
 
 def _labelled(measure: Measure, drawn: Mapping[int, str]) -> Measure:
     def values(data: RunData) -> Iterator[dict[str, Any]]:
-        for row in measure.rows(data):
-            if row["match"] in drawn:
-                yield {**row, "labels": drawn[row["match"]]}
+        return ({**row, "labels": drawn[row["match"]]} for row in measure.rows(data) if row["match"] in drawn)
 
     return replace(measure, values=values)
 

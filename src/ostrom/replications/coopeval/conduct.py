@@ -56,8 +56,10 @@ def conduct_measure(name: str, definition: str) -> Measure:
     """Return the measure of one of the ``MEASURES``; a match is weighted by its occasions."""
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
-        for (match, player), (times, occasions) in tallies(*_rows(data)).get(name, {}).items():
-            yield {"match": match, "player": player, "value": times / occasions, "weight": float(occasions)}
+        return (
+            {"match": match, "player": player, "value": times / occasions, "weight": float(occasions)}
+            for (match, player), (times, occasions) in tallies(*_rows(data)).get(name, {}).items()
+        )
 
     return Measure(
         name=name,

@@ -252,8 +252,9 @@ def conduct(found: PublishedMatches) -> Iterator[RunFigure]:
         for match, point in reversed({point.match: point for point in reversed(found.points)}.items())
         if match in united
     ]
-    for (mechanism, game), of in by_cell(points).items():
-        yield _own(mechanism, game, united[of[0].match][0], None, of)
+    return (
+        _own(mechanism, game, united[of[0].match][0], None, of) for (mechanism, game), of in by_cell(points).items()
+    )
 
 
 FITNESS, NORMALISED_FITNESS = "fitness_after_replicator", "fitness_after_replicator_normalised"

@@ -71,6 +71,8 @@ def _missing(found: PublishedMatches) -> Iterator[str]:
 
 def _settings(found: PublishedMatches, figures: Sequence[Published]) -> Iterator[str]:
     printed_cells = {(figure.cell[0], figure.cell[2]) for figure in figures}
-    for mechanism, setting in dict.fromkeys(split_label(p.mechanism) for p in found.points):
-        if (mechanism, setting) not in printed_cells:
-            yield f"Not compared: {mechanism} with {setting}, a setting that the paper does not have."
+    return (
+        f"Not compared: {mechanism} with {setting}, a setting that the paper does not have."
+        for mechanism, setting in dict.fromkeys(split_label(p.mechanism) for p in found.points)
+        if (mechanism, setting) not in printed_cells
+    )

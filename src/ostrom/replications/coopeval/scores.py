@@ -273,38 +273,21 @@ MOST = 5
 ONE_IN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Outlier:
-    """A match and the mean that it moves."""
+def outliers(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Return the outliers of each mean (mechanism, game, type), the largest shift first.
 
-    mechanism: str
-    game: str
-    type: str
-    match: int
-    seed: int
-    score: float
-    """The type's mean score in this match."""
-    mean: float
-    """The normalised mean of all matches."""
-    without: float
-    """The normalised mean without the outliers."""
-    shift: float
-    """The contribution of this match alone."""
-    half_width: float
-    """Half the width of the interval of the mean without the outliers."""
-
-
-def outliers(points: Sequence[Point]) -> list[Outlier]:
-    """Return the outliers of each mean (mechanism, game, type), the largest shift first."""
+    ``score`` is the type's mean score in the match, ``mean`` the normalised mean of all matches, ``without`` that
+    without the outliers, whose interval has the ``half_width``, and ``shift`` what this match alone adds to it.
+    """
     groups = grouped(((p.mechanism, p.game, p.type), (p.match, p)) for p in points)
     # Rounded, here and below, so that last digits decide neither an order nor who is excluded.
     return sorted(
         (outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))),
-        key=lambda o: -round(abs(o.shift), 9),
+        key=lambda o: -round(abs(o["shift"]), 9),
     )
 
 
-def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[Outlier]:
+def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[dict[str, Any]]:
     if len(matches) < FEWEST:
         return []
     everything = [p for of in matches.values() for p in of]
@@ -323,10 +306,11 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
         half = half_width(core)
         if half is not None and all(abs(shift) > half for shift in shifts.values()):
             return [
-                Outlier(
-                    *key, m, matches[m][0].seed, fsum(p.score for p in matches[m]) / len(matches[m]),
-                    overall, rest, shift, half,
-                )
+                {
+                    **dict(zip(("mechanism", "game", "type"), key, strict=True)), "match": m,
+                    "seed": matches[m][0].seed, "score": fsum(p.score for p in matches[m]) / len(matches[m]),
+                    "mean": overall, "without": rest, "shift": shift, "half_width": half,
+                }
                 for m, shift in shifts.items()
             ]  # fmt: skip
     return []

@@ -77,9 +77,8 @@ def why_empty(data: RunData, lacking: str) -> str:
 def by_policy(data: RunData) -> list[str]:
     """Return a warning if the policy chose in place of an agent."""
     worst = max((row["by_policy"] or 0.0 for row in played(data)), default=0.0)
-    if not worst:
-        return []
-    return [f"In some matches up to {100 * worst:.0f} % of a player's actions were given by the policy."]
+    text = f"In some matches up to {100 * worst:.0f} % of a player's actions were given by the policy."
+    return [text] if worst else []
 
 
 def of_player(data: RunData, column: str) -> Rows:

@@ -215,8 +215,10 @@ def _seat_and_others(measure: Measure, seat: int) -> Measure:
             (row["match"], row["player"]): row["seat"]
             for row in data.records("SELECT match, player, seat FROM matches")
         }
-        for row in measure.rows(data):
-            yield {**row, "place": "seat" if at[row["match"], row["player"]] == seat else "others"}
+        return (
+            {**row, "place": "seat" if at[row["match"], row["player"]] == seat else "others"}
+            for row in measure.rows(data)
+        )
 
     return replace(measure, values=values, columns=(*measure.columns, "place"))
 

@@ -128,9 +128,11 @@ def _by_category(
     modes(match)
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
-        for key, counts in keyword_counts(data, match):
-            for name, parts in wanted.items():
-                yield {**key, "category": name, "value": value([counts[part] for part in parts])}
+        return (
+            {**key, "category": name, "value": value([counts[part] for part in parts])}
+            for key, counts in keyword_counts(data, match)
+            for name, parts in wanted.items()
+        )
 
     return values
 

@@ -122,8 +122,7 @@ def in_step(found: Sequence[Match]) -> Iterator[RunFigure]:
         for _, me, other in facing(found, BOS, Side.alternates)
         if me.seat == 1 and me.style in ("social", None)
     )
-    for agent, reached in steps.items():
-        yield median_round(("", BOS, IN_STEP), agent, reached, "matches")
+    return (median_round(("", BOS, IN_STEP), agent, reached, "matches") for agent, reached in steps.items())
 
 
 def wordings(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
@@ -165,14 +164,15 @@ def predictions(data: RunData, found: Sequence[Match]) -> Iterator[RunFigure]:
         ((row["agent"], AS_OBSERVER if row["seat"] is None else AS_PLAYER), (row["from_round"], row["ever"]))
         for row in _of_alternation(data, found)
     )
-    for (agent, measure), reached in series.items():
-        yield median_round(("", BOS, measure), agent, reached, "series")
+    return (median_round(("", BOS, measure), agent, reached, "series") for (agent, measure), reached in series.items())
 
 
 def first_right_round(data: RunData) -> Iterator[dict[str, Any]]:
     """Yield the first round from which all predictions about an alternating script are right."""
-    for row in _of_alternation(data, matches(data)):
-        yield {"match": row["match"], "player": row["player"], "value": row["from_round"]}
+    return (
+        {"match": row["match"], "player": row["player"], "value": row["from_round"]}
+        for row in _of_alternation(data, matches(data))
+    )
 
 
 def _of_alternation(data: RunData, found: Sequence[Match]) -> Iterator[dict[str, Any]]:

@@ -342,8 +342,8 @@ class CountBatch(Generic[Key]):
     counts: NDArray[np.int64]
 
     def __iter__(self) -> Iterator[TraceCounts[Key]]:
-        for key, words, row in zip(self.keys, self.words.tolist(), self.counts.tolist(), strict=True):
-            yield TraceCounts(key, words, dict(zip(self.names, row, strict=True)))
+        rows = zip(self.keys, self.words.tolist(), self.counts.tolist(), strict=True)
+        return (TraceCounts(key, words, dict(zip(self.names, row, strict=True))) for key, words, row in rows)
 
 
 def count_batches(

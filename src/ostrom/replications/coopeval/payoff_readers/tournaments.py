@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Literal
 
 from ostrom.features.evolution.evolution import PayoffFiles, Tournament, discounted_mean, plain_mean
-from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
+from ostrom.features.evolution.tensor import ScoredMatch
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.values import grouped
@@ -112,18 +112,6 @@ class ForeignTournament:
     def types(self) -> tuple[str, ...]:
         """Labels in order of first appearance."""
         return tuple(self.configurations)
-
-    def mean_scores(self) -> dict[str, float]:
-        """Average payoff per type over all its matches and seats."""
-        means = mean_scores(self.matches)
-        return {name: means[name] for name in self.types if name in means}
-
-    def tensor(self) -> PayoffTensor:
-        """Payoff tensor with seats pooled and opponents exchangeable."""
-        try:
-            return payoff_tensor(self.matches, self.types)
-        except UsageError as error:
-            raise StudyError(str(error), file=self.source) from None
 
 
 def parse_tournament(
