@@ -109,11 +109,11 @@ def penalty(agent: str, game: str, cost: float) -> Penalty:
 
 def test_the_worst_game_of_an_agent_is_named_where_reasoning_costs_anything() -> None:
     some = [penalty("a", "pd", 0.1), penalty("a", "trust", 0.3), penalty("b", "pd", -0.1), penalty("c", "pd", 0.2)]
-    found = worst_penalties(some, ["undecided", "yes", "no", "no"])
-    assert [(w.agent, w.game, w.cost, w.above) for w in found] == [
+    found = list(worst_penalties(some, ["undecided", "yes", "no", "no"]))
+    assert [(w["agent"], w["game"], w["cost"], w["above"]) for w in found] == [
         ("a", "trust", 0.3, "decided"), ("c", "pd", 0.2, "refuted"),
     ]  # fmt: skip
-    assert found[0].alone.startswith("decided: ") and found[1].alone == ""
+    assert found[0]["alone"].startswith("decided: ") and found[1]["alone"] == ""
 
 
 def test_a_difference_is_turned_round_with_its_bounds() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import ostrom
 from tests.probe.tiny import train_tiny, write_corpus, write_tiny
 
-from ostrom.probe.stages import Stage
+from ostrom.probe.funnel import Stage
 from ostrom.probe.trace import Scores, Trace
 from ostrom.probe.training.trainer import Trained
 

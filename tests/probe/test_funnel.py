@@ -6,10 +6,8 @@ import pytest
 from tests.probe.conftest import PROMPT, collected, trace
 
 from ostrom.ground.errors import UsageError
-from ostrom.probe.arms import Example, matched, shuffled
 from ostrom.probe.files import dataset_card, summary
-from ostrom.probe.funnel import ARMS, Arm, Corpus, Rules, build
-from ostrom.probe.stages import sample, split
+from ostrom.probe.funnel import ARMS, Arm, Corpus, Example, Rules, build, matched, sample, shuffled, split
 from ostrom.probe.terms import Terms, terms_of
 from ostrom.probe.trace import Scores, Trace
 

@@ -85,8 +85,7 @@ def corpus(
             raise UsageError(f"{', '.join(run)}: has no finished match with a reply of a model to select from")
         facts = summary(selection, rules, [one.name for one in open_runs], [one.name for one in judges])
         registered = standing_of(*open_runs)
-    least = {"forward": forward, "quality": quality, "specificity": specificity}
-    if agreed := agreement(probing.asked, least):
+    if agreed := agreement(probing.asked, {"forward": forward, "quality": quality, "specificity": specificity}):
         facts["agreement"] = agreed
     files = write_corpus(out, selection, facts)
     facts["scored_now"] = probing.scored
@@ -97,8 +96,9 @@ def corpus(
         f"scored now; {out}: {'written' if files else 'already up to date'}"
     )
     nothing = "nothing passed the funnel; drops.jsonl says why, reply by reply"
-    text = [*_text(facts), None if selection.examples else Remark(nothing), Remark(end)]
-    return Output(document, text, standing=registered)
+    return Output(
+        document, [*_text(facts), None if selection.examples else Remark(nothing), Remark(end)], standing=registered
+    )
 
 
 def _text(facts: dict[str, Any]) -> list[TextItem]:

@@ -15,10 +15,8 @@ from ostrom.analysis.statistics.counts import cohens_kappa
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import write_atomically
-from ostrom.probe.arms import Matching
-from ostrom.probe.funnel import Corpus, Rules
+from ostrom.probe.funnel import Corpus, Matching, Rules, Stage
 from ostrom.probe.scores import MODEL as SCRIPTED
-from ostrom.probe.stages import Stage
 from ostrom.probe.terms import terms_of
 from ostrom.probe.trace import Trace
 
@@ -180,26 +178,25 @@ ABOUT = {
 
 def dataset_card(facts: Mapping[str, Any]) -> str:
     """Return the dataset card for a ``summary``."""
+    share, echoes, matching = facts["cooperative_share"], facts["echoes"], facts.get("matching")
+    published = f" Published: {facts['published_parts']}." if facts["published_parts"] else ""
+    scripted = f"`{SCRIPTED}` counts words and understands nothing: these scores show that the pipeline works."
     lines = [
         f"# Corpus: {facts['arm']}",
         "",
         ABOUT[facts["arm"]],
         "",
         f"{facts['train']} training and {facts['val']} validation examples from {_code(facts['runs'])}, scored by "
-        f"{_code(facts['judges'])}.",
-    ]
-    if facts["published_parts"]:
-        lines[-1] += f" Published: {facts['published_parts']}."
-    if SCRIPTED in facts["judges"]:
-        lines += ["", f"`{SCRIPTED}` counts words and understands nothing: these scores show that the pipeline works."]
-    lines += ["", "| stage | keeps | in | kept | published | dropped because |", "|---|---|---|---|---|---|"]
-    for stage in facts["stages"]:
-        why = "; ".join(f"{reason} ({count})" for reason, count in stage["reasons"].items()) or "-"
-        stage_counts = f"{stage['kept']} | {stage['published'] or '-'}"
-        lines.append(f"| {stage['stage']} | {stage['keeps']} | {stage['in']} | {stage_counts} | {why} |")
-    share = facts["cooperative_share"]
-    echoes = facts["echoes"]
-    lines += [
+        f"{_code(facts['judges'])}.{published}",
+        *(["", scripted] if SCRIPTED in facts["judges"] else []),
+        "",
+        "| stage | keeps | in | kept | published | dropped because |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {stage['stage']} | {stage['keeps']} | {stage['in']} | {stage['kept']} | {stage['published'] or '-'} | "
+            f"{_reasons(stage['reasons']) or '-'} |"
+            for stage in facts["stages"]
+        ),
         "",
         f"Cooperative actions: {_percent(share['before'])} of the collected replies, {_percent(share['after'])} "
         "of the corpus.",
@@ -208,32 +205,37 @@ def dataset_card(facts: Mapping[str, Any]) -> str:
         f"{echoes['forward_terms_that_echo_the_prompt']} merely echo the prompt and do not count; "
         f"{echoes['replies_with_forward_echoes_only']} replies have no other ones.",
     ]
-    if (matching := facts.get("matching")) is not None:
+    if matching is not None:
         lines += [
             "",
             f"Matched: {matching['matched']} of {matching['wanted']} (model, game, history length and action are "
             f"equal, lengths differ by at most {matching['largest_difference_in_words']} words; mean words "
             f"{_number(matching['mean_words']['forward'])} forward, "
-            f"{_number(matching['mean_words']['placebo'])} placebo)."
-            " Shortfall: "
-            + ("; ".join(f"{reason} ({count})" for reason, count in matching["reasons"].items()) or "none")
-            + ". Each placebo has the weight of its partner.",
-        ]
-    lines += ["", "## By source", ""]
-    lines += ["| stage | model | history length | action | kept | dropped |", "|---|---|---|---|---|---|"]
-    for stage in facts["stages"]:
-        lines += [
-            f"| {stage['stage']} | `{cell['model']}` | {cell['history_length']} | {cell['action']} | "
-            f"{cell['kept']} | {cell['dropped']} |"
-            for cell in stage["cells"]
+            f"{_number(matching['mean_words']['placebo'])} placebo). Shortfall: "
+            f"{_reasons(matching['reasons']) or 'none'}. Each placebo has the weight of its partner.",
         ]
     lines += [
+        "",
+        "## By source",
+        "",
+        "| stage | model | history length | action | kept | dropped |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {stage['stage']} | `{cell['model']}` | {cell['history_length']} | {cell['action']} | "
+            f"{cell['kept']} | {cell['dropped']} |"
+            for stage in facts["stages"]
+            for cell in stage["cells"]
+        ),
         "",
         "Files: `train.jsonl`, `val.jsonl` (chat messages, weight, provenance), `funnel.json` (these figures), "
         "`drops.jsonl` (every drop with its reason).",
         "",
     ]
     return "\n".join(lines)
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
+    return "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
 
 
 def _code(names: list[str]) -> str:

@@ -83,9 +83,9 @@ async def compare_tasks(
                     f"model={arm},base_url={address},num_concurrent={model.connections},timeout={SECONDS}",
                     "--apply_chat_template", "--tasks", ",".join(tasks), "--limit", str(items),
                     "--log_samples", "--output_path", str(out),
+                    *([] if include is None else ["--include_path", str(include)]),
+                    *(["--confirm_run_unsafe_code"] if run_code else []),
                 ]  # fmt: skip
-                arguments += [] if include is None else ["--include_path", str(include)]
-                arguments += ["--confirm_run_unsafe_code"] if run_code else []
                 await _run([command, *arguments], out / "log.txt", key, failures, run_code)
                 scores[arm] = read_scores(out)
     return pairs(scores["base"], scores["adapter"])
@@ -94,8 +94,8 @@ async def compare_tasks(
 async def _run(command: Sequence[str], log: Path, key: str, failures: Sequence[str], run_code: bool) -> None:
     """Run lm-eval to its end; its output goes to the log."""
     environment = {name: text for name, text in os.environ.items() if not name.endswith(SECRET)}
-    environment |= {"OPENAI_API_KEY": key, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-    environment |= {"HF_ALLOW_CODE_EVAL": "1"} if run_code else {}
+    allowed = {"HF_ALLOW_CODE_EVAL": "1"} if run_code else {}
+    environment |= {"OPENAI_API_KEY": key, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **allowed}
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output, env=environment

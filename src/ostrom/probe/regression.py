@@ -39,8 +39,10 @@ def format_items(corpus: Path, most: int) -> list[Item]:
     for row in rows:
         turns = tuple((m["role"], m["content"]) for m in row["messages"][:-1])
         options = set(_LABEL.findall(turns[-1][1].rpartition("\n\n")[2]))
-        items.append(Item("format", turns, partial(readable, options=options)))
-        items.append(Item("no refusal", turns, lambda reply: not _REFUSAL.search(reply)))
+        items += [
+            Item("format", turns, partial(readable, options=options)),
+            Item("no refusal", turns, lambda reply: not _REFUSAL.search(reply)),
+        ]
     return items
 
 
@@ -71,8 +73,7 @@ def gym_items(task: str, most: int) -> list[Item]:
         prompt_text = f"{entry['question']}\n\nThink briefly, then write the answer alone on the last line."
 
         def good(reply: str, entry: Any = entry) -> bool:
-            last = (reply.strip().splitlines() or [""])[-1]
-            return float(data.score_answer(last.strip(), entry)) >= 0.99
+            return float(data.score_answer((reply.strip().splitlines() or [""])[-1].strip(), entry)) >= 0.99
 
         items.append(Item(task, (("user", prompt_text),), good))
     return items
@@ -131,8 +132,9 @@ class ReplyFile:
         params = {"temperature": 0, "max_tokens": max_tokens}
         for item in items:
             for arm in self.models:
-                good = item.good(await self.reply(arm, item.messages, params))
-                right.setdefault(item.task, {}).setdefault(arm, []).append(good)
+                right.setdefault(item.task, {}).setdefault(arm, []).append(
+                    item.good(await self.reply(arm, item.messages, params))
+                )
         return [Regression(task, mcnemar(arms["base"], arms["adapter"])) for task, arms in right.items()]
 
     async def close(self) -> None:

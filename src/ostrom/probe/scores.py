@@ -33,8 +33,7 @@ from ostrom.ground.errors import ModelError, UsageError
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register
-from ostrom.probe.funnel import Arm, Corpus, Rules, build
-from ostrom.probe.stages import Stage, sieve
+from ostrom.probe.funnel import Arm, Corpus, Rules, Stage, build, sieve
 from ostrom.probe.terms import FORWARD, lexicons, terms_of
 from ostrom.probe.trace import Scores, Trace
 from ostrom.studies.run import Run, Watch
@@ -53,9 +52,8 @@ class Scoring(Judging):
     def question(self, game: Game) -> Decision:
         """Return the question for the three scores of a reply."""
         lists = {x.name: list(x.terms) for x in lexicons()}
-        forward = lists.pop(FORWARD)
         facts = {
-            "forward": forward,
+            "forward": lists.pop(FORWARD),
             "reactive": next(iter(lists.values())),
             "situation": self.situation,
             "reply": self.reply,
@@ -65,12 +63,11 @@ class Scoring(Judging):
 
 def score_form() -> Record:
     """Return the answer form of the scores: three whole numbers from 0 to 10."""
-    number = {"type": "integer", "minimum": 0, "maximum": 10}
     return Record(
         "scores",
         {
             "type": "object",
-            "properties": dict.fromkeys(SCORES, number),
+            "properties": {name: {"type": "integer", "minimum": 0, "maximum": 10} for name in SCORES},
             "required": list(SCORES),
             "additionalProperties": False,
         },
@@ -127,8 +124,9 @@ def scores_of(plan: ScorePlan) -> dict[tuple[int, int, int], tuple[Scores, ...]]
             if index in done:
                 row, _ = plan.place(index)
                 value = journal.answers(index)[0, 0, ""][0].value
-                scores = Scores(*(int(value[name]) for name in SCORES))
-                by_place.setdefault((row["match"], row["step"], row["player"]), []).append(scores)
+                by_place.setdefault((row["match"], row["step"], row["player"]), []).append(
+                    Scores(*(int(value[name]) for name in SCORES))
+                )
     return {place: tuple(of) for place, of in by_place.items() if len(of) == len(plan.judges)}
 
 

@@ -50,8 +50,7 @@ def terms_of(reply: str, prompt: str) -> Terms:
     copied = copied_passages(reply, prompt)
     own, echoes = {FORWARD: 0, REACTIVE: 0}, {FORWARD: 0, REACTIVE: 0}
     for span in spans:
-        echo = any(start <= span.start and span.end <= end for start, end in copied)
-        (echoes if echo else own)[span.list_name] += 1
+        (echoes if any(start <= span.start and span.end <= end for start, end in copied) else own)[span.list_name] += 1
     return Terms(own[FORWARD], own[REACTIVE], echoes[FORWARD], echoes[REACTIVE])
 
 
@@ -76,8 +75,7 @@ def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
         if last + 1 < len(lengths) and lengths[last + 1] == length + 1:
             continue  # the passage continues
         first = last - length + 1
-        full_sentence = any(first <= a and b <= last for a, b in sentences)
-        if length >= COPIED or (length and full_sentence):
+        if length >= COPIED or (length and any(first <= a and b <= last for a, b in sentences)):
             passages.append((words[first][1], words[last][2]))
     return passages
 

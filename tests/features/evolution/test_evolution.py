@@ -11,7 +11,6 @@ import pytest
 
 from ostrom.features.evolution.evolution import (
     DYNAMICS,
-    EvolutionSettings,
     Tournament,
     check_settings,
     entry_of,
@@ -82,7 +81,7 @@ def test_evolving_on_a_run_is_the_dynamics_on_the_same_scores(tmp_path: Path) ->
     assert np.array_equal(tournament.tensor().values, tensor.values)
 
     def got(dynamics: str, name: str, **given: Any) -> list[float]:
-        return list(evolve(tournament, dynamics, EvolutionSettings(**given)).shares[name].values())
+        return list(evolve(tournament, dynamics, given).shares[name].values())
 
     assert got("replicator", "final", eta=0.2, steps=50) == (
         exponential_replicator(tensor.values, eta=0.2, steps=50).final.tolist()
@@ -113,7 +112,7 @@ def test_every_dynamics_gives_shares_that_sum_to_one_and_depends_on_the_seed_alo
             ]
         ),
     )
-    given = EvolutionSettings(samples=30, steps=600) if dynamics == "basins" else EvolutionSettings()
+    given = {"samples": 30, "steps": 600} if dynamics == "basins" else {}
     once, twice = evolve(tournament, dynamics, given), evolve(tournament, dynamics, given)
     assert once.shares == twice.shares and once.facts == twice.facts
     for name, shares in once.shares.items():
@@ -135,9 +134,7 @@ def test_many_paths_at_once_are_the_paths_one_by_one() -> None:
 def test_a_random_start_depends_on_the_seed_and_the_cell() -> None:
     def first(cell: str, seed: int) -> list[float]:
         matches = tuple(ScoredMatch((a, b), (1.0, 1.0)) for a in "xy" for b in "xy")
-        path = evolve(
-            Tournament({"game": cell}, ("x", "y"), matches), settings=EvolutionSettings(start="random", seed=seed)
-        ).path
+        path = evolve(Tournament({"game": cell}, ("x", "y"), matches), settings={"start": "random", "seed": seed}).path
         assert path is not None
         return list(path.states[0])
 
@@ -147,24 +144,24 @@ def test_a_random_start_depends_on_the_seed_and_the_cell() -> None:
 
 def test_settings_that_a_dynamics_does_not_take_are_refused() -> None:
     with pytest.raises(UsageError, match=r"moran takes no setting 'eta'.*population"):
-        check_settings("moran", EvolutionSettings(eta=0.1))
+        check_settings("moran", {"eta": 0.1})
     with pytest.raises(UnknownName, match="replicator"):
-        check_settings("replicate", EvolutionSettings())
-    assert check_settings("basins", EvolutionSettings())["steps"] == 5000
+        check_settings("replicate", {})
+    assert check_settings("basins", {})["steps"] == 5000
 
 
 def test_a_society_has_averages_and_says_why_nothing_evolves(tmp_path: Path) -> None:
     vary = {"mechanism": [{"name": "reputation", "rounds": 3}]}
     (tournament,) = of_run(played(tmp_path, vary=vary, seeds=1))
     assert tournament.society and set(tournament.means()) == set(TYPES)
-    entry, evolved = entry_of(tournament, "replicator", EvolutionSettings())
+    entry, evolved = entry_of(tournament, "replicator", {})
     assert evolved is None and "one society" in entry["why"] and "final" not in entry
 
 
 def test_cells_never_played_are_named(tmp_path: Path) -> None:
     folder = played(tmp_path, seating="self", vary={}, seeds=1)
     (tournament,) = of_run(folder)
-    entry, _ = entry_of(tournament, "replicator", EvolutionSettings())
+    entry, _ = entry_of(tournament, "replicator", {})
     assert entry["mean"] == {"c": 2.0, "d": 1.0, "tft": 2.0}
     assert "6 cells of the payoff tensor were never played: c against d" in entry["why"]
 
@@ -246,7 +243,7 @@ def test_a_folder_without_payoff_files_is_refused(tmp_path: Path) -> None:
 
 def test_tables_hold_every_digit(tmp_path: Path) -> None:
     tournament = read_payoff_files([write(tmp_path / "f.json", FILE)]).tournaments[0]
-    entry, evolved = entry_of(tournament, "replicator", EvolutionSettings(steps=3, start={"a": 0.3, "b": 0.7}))
+    entry, evolved = entry_of(tournament, "replicator", {"steps": 3, "start": {"a": 0.3, "b": 0.7}})
     write_evolution(tmp_path / "out", "csv", {"tournaments": [entry]}, [tournament], [evolved])
     with (tmp_path / "out" / "trajectories.csv").open() as file:
         rows = list(csv.DictReader(file))

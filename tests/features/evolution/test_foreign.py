@@ -14,14 +14,25 @@ from hypothesis import strategies as st
 from tests.features.evolution.test_replicator import literal_replicator
 
 from ostrom.features.evolution.replicator import exponential_replicator
+from ostrom.features.evolution.tensor import PayoffTensor, payoff_tensor
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.replications.coopeval.payoff_readers.tournaments import (
     ForeignTournament,
+    foreign_tournament,
     identity,
     labels,
     load_json,
     parse_tournament,
 )
+
+
+def means_of(read: ForeignTournament) -> dict[str, float]:
+    return foreign_tournament(read, "f").means()
+
+
+def tensor_of(read: ForeignTournament) -> PayoffTensor:
+    return payoff_tensor(read.matches, read.types)
+
 
 AGENTS: list[dict[str, Any]] = [
     {"type": "CoT", "llm": {"model": "big", "temperature": 1.0}},
@@ -76,8 +87,8 @@ def test_means_tensor_and_evolution_match_exact_arithmetic(content: dict[str, An
             own.setdefault(names[key], []).append(score)
             others = sorted(names[k] for k in keys[:s] + keys[s + 1 :])
             cells.setdefault((names[key], *others), []).append(score)
-    assert found.mean_scores() == pytest.approx({name: float(sum(v) / len(v)) for name, v in own.items()}, abs=1e-12)
-    tensor = found.tensor()
+    assert means_of(found) == pytest.approx({name: float(sum(v) / len(v)) for name, v in own.items()}, abs=1e-12)
+    tensor = tensor_of(found)
     table = np.empty(tensor.values.shape)
     for cell in np.ndindex(table.shape):
         focal, *others = (tensor.types[i] for i in cell)
@@ -107,12 +118,12 @@ MEANS = {"big CoT": 0.5, "big IO": 10.5}
 
 @pytest.mark.parametrize("discount", [0.8, 0, 0.0, 1, None])
 def test_one_round_matches_score_their_payoff_whatever_the_discount(discount: float | None) -> None:
-    assert parse_tournament(duel(discount=discount), "f").mean_scores() == MEANS
+    assert means_of(parse_tournament(duel(discount=discount), "f")) == MEANS
 
 
 def test_a_bare_list_and_an_absent_discount_are_read() -> None:
-    assert parse_tournament(duel()["profile"], "f").mean_scores() == MEANS
-    assert parse_tournament({"profile": duel()["profile"]}, "f").mean_scores() == MEANS
+    assert means_of(parse_tournament(duel()["profile"], "f")) == MEANS
+    assert means_of(parse_tournament({"profile": duel()["profile"]}, "f")) == MEANS
 
 
 @pytest.mark.parametrize("discount", [None, 0, 1])
@@ -135,21 +146,21 @@ def test_a_tuple_listed_twice_pools_its_matches() -> None:
     apart = duel()
     apart["profile"].append({"players": seated(0, 1), "payoffs": [[[5.0, 7.0]]]})
     first, second = parse_tournament(together, "f"), parse_tournament(apart, "f")
-    assert first.mean_scores() == second.mean_scores()
-    assert first.tensor().values.tolist() == second.tensor().values.tolist()
-    assert first.tensor().counts.tolist() == [[2, 3], [3, 2]]
+    assert means_of(first) == means_of(second)
+    assert tensor_of(first).values.tolist() == tensor_of(second).values.tolist()
+    assert tensor_of(first).counts.tolist() == [[2, 3], [3, 2]]
 
 
 def test_seat_numbers_place_players_that_are_listed_in_another_order() -> None:
     content = duel()
     for entry in content["profile"]:
         entry["players"].reverse()
-    assert parse_tournament(content, "f").mean_scores() == MEANS
-    assert parse_tournament(content, "f", seats="listed").mean_scores() != MEANS
+    assert means_of(parse_tournament(content, "f")) == MEANS
+    assert means_of(parse_tournament(content, "f", seats="listed")) != MEANS
     for entry in content["profile"]:
         for player in entry["players"]:
             player["player_id"] -= 1
-    assert parse_tournament(content, "f").mean_scores() == MEANS
+    assert means_of(parse_tournament(content, "f")) == MEANS
 
 
 def test_numbers_that_name_players_across_the_tournament_are_no_seats() -> None:
@@ -158,7 +169,7 @@ def test_numbers_that_name_players_across_the_tournament_are_no_seats() -> None:
         for seat, player in enumerate(entry["players"]):
             player["player_id"] = 2 - seat + (2 if player["type"] == "IO" else 0)
     assert content["profile"][0]["players"][0]["player_id"] == 2
-    assert parse_tournament(content, "f").mean_scores() == MEANS
+    assert means_of(parse_tournament(content, "f")) == MEANS
     with pytest.raises(StudyError, match=r"profile\[1\].players: player_id must number the seats"):
         parse_tournament(content, "f", seats="player_id")
 
@@ -168,7 +179,7 @@ def test_files_without_player_numbers_follow_the_listing() -> None:
     for entry in content["profile"]:
         for player in entry["players"]:
             del player["player_id"]
-    assert parse_tournament(content, "f").mean_scores() == MEANS
+    assert means_of(parse_tournament(content, "f")) == MEANS
     content["profile"][3]["players"][0]["player_id"] = 1
     with pytest.raises(StudyError, match=r"profile\[3\].players: only some players"):
         parse_tournament(content, "f")
@@ -178,9 +189,9 @@ def test_a_society_in_one_profile_has_means_and_no_tensor() -> None:
     players = [AGENTS[seat % 3] | {"player_id": seat + 1} for seat in range(18)]
     rounds = [[float(seat % 3 + t) for seat in range(18)] for t in range(2)]
     found = parse_tournament({"discount": 0.5, "profile": [{"players": players, "payoffs": [rounds]}]}, "f")
-    assert list(found.mean_scores().values()) == [0.5, 1.5, 2.5]
-    with pytest.raises(StudyError, match="f: 3 types on 18 seats have no payoff tensor"):
-        found.tensor()
+    assert list(means_of(found).values()) == [0.5, 1.5, 2.5]
+    with pytest.raises(UsageError, match="3 types on 18 seats have no payoff tensor"):
+        tensor_of(found)
 
 
 def test_profiles_that_were_not_played_are_reported_and_block_only_the_tensor() -> None:
@@ -188,9 +199,9 @@ def test_profiles_that_were_not_played_are_reported_and_block_only_the_tensor() 
     content["profile"][3]["payoffs"] = []
     found = parse_tournament(content, "f")
     assert found.unplayed == (3,)
-    assert found.mean_scores() == {"big CoT": 0.5, "big IO": 10.0}
-    with pytest.raises(StudyError, match=r"f: 1 cells .* never played: big IO against big IO"):
-        found.tensor()
+    assert means_of(found) == {"big CoT": 0.5, "big IO": 10.0}
+    with pytest.raises(UsageError, match=r"1 cells .* never played: big IO against big IO"):
+        tensor_of(found)
 
 
 def test_two_settings_never_merge_and_equal_ones_always_do() -> None:
@@ -201,7 +212,7 @@ def test_two_settings_never_merge_and_equal_ones_always_do() -> None:
                 player["type"], player["llm"] = "CoT", {"temperature": 0, "model": "big"}
     found = parse_tournament(content, "f")
     assert found.types == ("big CoT llm.temperature=1", "big CoT llm.temperature=0")
-    assert list(found.mean_scores().values()) == [0.5, 10.5]
+    assert list(means_of(found).values()) == [0.5, 10.5]
     content["profile"][1]["players"][1]["llm"] = {"model": "big", "temperature": 0.0}
     assert parse_tournament(content, "f").types == found.types
 
@@ -211,9 +222,9 @@ def test_seat_bound_fields_can_be_left_out_of_the_identity() -> None:
     for entry in content["profile"]:
         for seat, player in enumerate(entry["players"]):
             player["uid"] = f"seat-{seat}"
-    with pytest.raises(StudyError, match="never played"):
-        parse_tournament(content, "f").tensor()
-    assert parse_tournament(content, "f", ignore=("player_id", "uid")).mean_scores() == MEANS
+    with pytest.raises(UsageError, match="never played"):
+        tensor_of(parse_tournament(content, "f"))
+    assert means_of(parse_tournament(content, "f", ignore=("player_id", "uid"))) == MEANS
 
 
 def test_labels_are_distinct_whatever_the_configurations() -> None:
@@ -271,7 +282,7 @@ def test_what_is_wrong_is_named_in_one_line(content: object, message: str) -> No
 def test_reading_from_disk(tmp_path: Path) -> None:
     file = tmp_path / "payoffs.json"
     file.write_text(json.dumps(duel()), encoding="utf-8")
-    assert read_tournament(file).mean_scores() == MEANS
+    assert means_of(read_tournament(file)) == MEANS
     for text, message in [
         ("{", "is not JSON"),
         ('{"discount": 0.8, "discount": 0.9, "profile": []}', "discount: the key stands twice"),

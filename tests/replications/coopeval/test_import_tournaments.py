@@ -17,7 +17,7 @@ from ostrom.replications.coopeval.importers.tournaments import (
     import_tournaments,
     load_tournament_mapping,
 )
-from ostrom.replications.coopeval.payoff_readers.tournaments import parse_tournament
+from ostrom.replications.coopeval.payoff_readers.tournaments import foreign_tournament, parse_tournament
 from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
 
@@ -61,7 +61,7 @@ class TestSocieties:
         assert read.society and len(read.matches) == 1 and read.matches[0].scores[0] == pytest.approx(
             match_score([0, 1, 2], 0.7)
         )  # fmt: skip
-        means = read.mean_scores()
+        means = foreign_tournament(read, "f.json").means()
         assert means["anthropic/claude-sonnet-4.5 CoTAgent"] == pytest.approx(
             (match_score([0, 1, 2], 0.7) + match_score([2, 2, 0], 0.7)) / 2
         )

@@ -97,14 +97,17 @@ def rows_of(data: RunData) -> list[dict[str, Any]]:
 def test_normalised_means_of_a_run_are_those_worked_out_by_hand(data: RunData) -> None:
     points = score_points(rows_of(data), data.unit)
     assert points.scales == {"prisoners_dilemma": Scale((1.0, 1.0), (2.0, 2.0))}
-    found = {(m.key["mechanism"], m.key["type"]): m for m in normalised_means(points.points, ["mechanism", "type"])}
+    found = {
+        (m.estimate.key["mechanism"], m.estimate.key["type"]): m
+        for m in normalised_means(points.points, ["mechanism", "type"])
+    }
     # Cooperators score 2, 2 with themselves and 0 twice: mean 1, which is 0 on the scale; defectors 2, so 1.
-    assert found["none", "c"].mean == 0.0 and found["none", "d"].mean == 1.0
+    assert found["none", "c"].estimate.value == 0.0 and found["none", "d"].estimate.value == 1.0
     assert found["none", "c"].matches == 6 and found["none", "c"].runs == 2
     (none, *_) = normalised_means(points.points, ["mechanism"])
     # Cooperators and defectors draw nothing: the same matches again would give the same scores.
-    assert none.mean == 0.5 and none.estimate.method == "exact"
-    assert none.low == none.high == 0.5
+    assert none.estimate.value == 0.5 and none.estimate.method == "exact"
+    assert none.estimate.low == none.estimate.high == 0.5
 
 
 def test_exact_expectations_leave_out_and_count_what_has_none(data: RunData) -> None:
@@ -122,7 +125,7 @@ def point(value: float, match: int, **more: Any) -> Point:
 
 def test_types_and_games_weigh_the_same_however_often_they_played() -> None:
     points = [point(1.0, i) for i in range(10)] + [point(0.0, 10, type="u")] + [point(0.0, 11, game="h")]
-    assert normalised_mean(points).mean == pytest.approx(((1 + 0) / 2 + 0) / 2)
+    assert normalised_mean(points).estimate.value == pytest.approx(((1 + 0) / 2 + 0) / 2)
 
 
 def test_the_unit_is_a_design_and_not_the_matches_under_it() -> None:
@@ -146,29 +149,41 @@ def test_opponents_are_given_and_not_drawn() -> None:
     pairs = [(f"x{pair}",) for pair in range(4) for _ in range(3)]
     apart = normalised_mean([point(v, i, opponents=o) for i, (v, o) in enumerate(zip(values, pairs, strict=True))])
     pooled = normalised_mean([point(v, i) for i, v in enumerate(values)])
-    assert apart.mean == pytest.approx(pooled.mean)
-    assert apart.low is not None and apart.high is not None and apart.high - apart.low < 0.1
-    assert pooled.low is not None and pooled.high is not None and pooled.high - pooled.low > 1
+    assert apart.estimate.value == pytest.approx(pooled.estimate.value)
+    assert (
+        apart.estimate.low is not None
+        and apart.estimate.high is not None
+        and apart.estimate.high - apart.estimate.low < 0.1
+    )
+    assert (
+        pooled.estimate.low is not None
+        and pooled.estimate.high is not None
+        and pooled.estimate.high - pooled.estimate.low > 1
+    )
 
 
 def test_one_match_has_no_interval() -> None:
     found = normalised_mean([point(0.5, 0), point(0.7, 0)])
-    assert found.mean == pytest.approx(0.6) and found.low is None
+    assert found.estimate.value == pytest.approx(0.6) and found.estimate.low is None
     assert found.estimate.note.startswith("too few matches")
 
 
 def test_all_matches_alike_are_no_certainty_and_a_deterministic_match_is() -> None:
     alike = normalised_mean([point(1.0, i, bounds=(-1.0, 2.0)) for i in range(8)])
-    assert (alike.low, alike.high, alike.estimate.note) == (None, None, "all 8 alike")
+    assert (alike.estimate.low, alike.estimate.high, alike.estimate.note) == (None, None, "all 8 alike")
     assert alike.estimate.bound_low is not None and alike.estimate.bound_high is not None
     assert alike.estimate.bound_low < 1.0 < alike.estimate.bound_high
     unbounded = normalised_mean([point(1.0, i) for i in range(8)]).estimate
     assert (unbounded.low, unbounded.bound_low) == (None, None)  # without a range nothing is known
     exact = normalised_mean([point(float(i), i, exact=True) for i in range(4)])
-    assert exact.low == exact.high == exact.mean == 1.5
+    assert exact.estimate.low == exact.estimate.high == exact.estimate.value == 1.5
     half = normalised_mean([point(float(i % 2), i, exact=i < 20, bounds=(0.0, 1.0)) for i in range(40)])
     drawn = mean_of([0.0, 1.0] * 10, bounds=(0.0, 1.0)).limits()
-    assert half.mean == pytest.approx(0.5) and drawn.low is not None and half.low == pytest.approx(0.25 + drawn.low / 2)
+    assert (
+        half.estimate.value == pytest.approx(0.5)
+        and drawn.low is not None
+        and half.estimate.low == pytest.approx(0.25 + drawn.low / 2)
+    )
 
 
 def test_bounds_are_those_of_the_game_unless_a_mechanism_pays(data: RunData) -> None:
@@ -185,14 +200,17 @@ def test_bounds_are_those_of_the_game_unless_a_mechanism_pays(data: RunData) -> 
 def test_intervals_hold_the_mean_and_are_the_same_every_time(values: list[float]) -> None:
     points = [point(v, i, bounds=(-2.0, 2.0)) for i, v in enumerate(values)]
     found = normalised_mean(points)
-    assert found.mean == pytest.approx(float(np.mean(values)), abs=1e-9)
+    assert found.estimate.value == pytest.approx(float(np.mean(values)), abs=1e-9)
     made = found.estimate
-    if found.low is None or found.high is None:
+    if found.estimate.low is None or found.estimate.high is None:
         assert made.note.startswith(f"all {len(values)} alike") and max(values) - min(values) < 1e-9
     else:
-        assert -2 <= found.low <= found.mean + 1e-9 and found.mean - 1e-9 <= found.high <= 2
+        assert (
+            -2 <= found.estimate.low <= found.estimate.value + 1e-9
+            and found.estimate.value - 1e-9 <= found.estimate.high <= 2
+        )
     assert made.bound_low is not None and made.bound_high is not None
-    assert -2 <= made.bound_low <= found.mean + 1e-9 and found.mean - 1e-9 <= made.bound_high <= 2
+    assert -2 <= made.bound_low <= found.estimate.value + 1e-9 and found.estimate.value - 1e-9 <= made.bound_high <= 2
     assert normalised_mean(points) == found
 
 
@@ -209,17 +227,17 @@ def test_one_wild_match_is_named_and_ordinary_ones_are_not() -> None:
     ordinary = [point(float(v), i) for i, v in enumerate(rng.normal(0.5, 0.2, 60))]
     assert outliers(ordinary) == []
     (found,) = outliers([*ordinary, point(-40.0, 99, score=-123.0)])
-    assert (found.match, found.score) == (99, -123.0)
-    assert found.without == pytest.approx(np.mean([p.value for p in ordinary]))
-    assert found.shift < -found.half_width
-    assert found.mean == pytest.approx((sum(p.value for p in ordinary) - 40) / 61)
+    assert (found["match"], found["score"]) == (99, -123.0)
+    assert found["without"] == pytest.approx(np.mean([p.value for p in ordinary]))
+    assert found["shift"] < -found["half_width"]
+    assert found["mean"] == pytest.approx((sum(p.value for p in ordinary) - 40) / 61)
 
 
 def test_two_wild_matches_cannot_hide_each_other() -> None:
     rng = np.random.default_rng(2)
     ordinary = [point(float(v), i) for i, v in enumerate(rng.normal(0.87, 0.3, 970))]
     wild = [point(-150.0, 2000), point(-140.0, 2001)]
-    assert {o.match for o in outliers([*ordinary, *wild])} == {2000, 2001}
+    assert {o["match"] for o in outliers([*ordinary, *wild])} == {2000, 2001}
 
 
 def test_a_handful_of_matches_is_not_searched() -> None:
@@ -229,7 +247,7 @@ def test_a_handful_of_matches_is_not_searched() -> None:
 def around(ordinary: int, wild: int) -> set[int]:
     """Matches that are named among so many that alternate between 0.4 and 0.6, and so many wild ones."""
     points = [point(0.4 + 0.2 * (i % 2), i) for i in range(ordinary)]
-    return {o.match for o in outliers([*points, *(point(-90.0 - i, 1000 + i) for i in range(wild))])}
+    return {o["match"] for o in outliers([*points, *(point(-90.0 - i, 1000 + i) for i in range(wild))])}
 
 
 @pytest.mark.parametrize(
@@ -256,7 +274,7 @@ def test_a_match_is_named_only_if_it_moves_the_mean_by_more_than_half_its_interv
     # One match at 0.5 + 21 s moves a mean of 20 matches around 0.5 by s.
     assert outliers([*ordinary, point(0.5 + 21 * half * 0.95, 99)]) == []
     (found,) = outliers([*ordinary, point(0.5 + 21 * half * 1.05, 99)])
-    assert found.shift == pytest.approx(half * 1.05) and found.half_width == pytest.approx(half)
+    assert found["shift"] == pytest.approx(half * 1.05) and found["half_width"] == pytest.approx(half)
 
 
 def test_choices_are_counted_with_those_that_nobody_took(data: RunData) -> None:

@@ -112,9 +112,8 @@ class _Target:
 
     def _as_share(self, value: Any) -> float:
         """Convert an answer to a number between 0 and 1."""
-        if self.amounts is None:
-            return float(value == self.option)
-        return self.amounts.index(value) / max(1, self.amounts.levels - 1)
+        amounts = self.amounts
+        return float(value == self.option) if amounts is None else amounts.index(value) / max(1, amounts.levels - 1)
 
     def _stated(self, answer: Answer) -> float | None:
         """Return the mean of an answer that states its own probabilities; None for other answers."""
@@ -160,8 +159,7 @@ def _round_text(plan: AttributionPlan, back: int) -> str:
     if played.void:
         return "missed"
     names = view.game.actions
-    seats = sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))
-    done = [names[s][played.actions[s]] for s in seats]
+    done = [names[s][played.actions[s]] for s in sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))]
     return " / ".join(name for name in done if name != IDLE)
 
 
@@ -193,8 +191,10 @@ def strips(attribution: Attribution) -> list[str]:
     rounds = list(dict.fromkeys(e.round for e in attribution.effects))
     for row, effects in kinds.items():
         changes = {e.round: e.change for e in effects}  # a round that cannot be flipped has no effect and is left blank
-        lines.append(f"{row:>{width}} |{''.join(block(changes.get(r, 0.0)) for r in rounds)}|")
-        lines.append(f"{'':>{width}} |{''.join(sign(changes[r]) if r in changes else ' ' for r in rounds)}|")
+        lines += [
+            f"{row:>{width}} |{''.join(block(changes.get(r, 0.0)) for r in rounds)}|",
+            f"{'':>{width}} |{''.join(sign(changes[r]) if r in changes else ' ' for r in rounds)}|",
+        ]
     first, last = f"R{rounds[0]}", f"R{rounds[-1]}"
     gap = " " * max(1, len(rounds) - len(first) - len(last) + 1)
     lines.append(f"{'':>{width}}  {first}{gap if len(rounds) > 1 else ''}{last if len(rounds) > 1 else ''}")
@@ -218,11 +218,10 @@ def draw_svg(attribution: Attribution, path: Path) -> bool:
     ]
     rows = list(dict.fromkeys(e.row for e in attribution.effects))
     legend = {"title": f"change in {attribution.what}"}
-    scale = {"scheme": "redblue", "domain": [-1, 1], "domainMid": 0}
     encoding = {
         "x": {"field": "round", "type": "ordinal", "title": "remembered round", "axis": {"labelOverlap": True}},
         "y": nominal("what", title=None, sort=rows),
-        "color": quantity("change", scale=scale, legend=legend),
+        "color": quantity("change", scale={"scheme": "redblue", "domain": [-1, 1], "domainMid": 0}, legend=legend),
     }
     title = f"{attribution.run}, match {attribution.match}, round {attribution.round}: player {attribution.seat}"
     width = max(120, min(900, 14 * len({e.round for e in attribution.effects})))

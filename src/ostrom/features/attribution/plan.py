@@ -186,7 +186,7 @@ def attribute(
     """Ask a decision again with single remembered rounds changed, as a new run or a resumed one."""
     point = point_of(run, match)
     step, form = _step(run, point, match, number, seat, stage)
-    opening = open_models or _open
+    opening = open_models or (lambda name, settings: open_model(name, **settings))
     measure = check_measure(point.unit.players[seat - 1], measure, opening, form)
     origin = AttributionOf(
         run=run.name, match=match, round=number, step=step, given=point.given, of=run.manifest.get("parent"),
@@ -203,7 +203,7 @@ def attribute(
     plan = AttributionPlan(run.plan, origin, {**prefix, **notes}, budget)
     label = name or _name(run, origin, stage)
     copies: dict[int, Answers] = dict.fromkeys(range(1, len(plan)), notes) if notes else {}
-    result = play_plan(
+    return play_plan(
         plan,
         name=label,
         runs=runs,
@@ -211,8 +211,7 @@ def attribute(
         watch=watch,
         open_models=opening,
         begin=lambda folder: copy_answers(folder, {0: {**prefix, **notes}, **copies}, [0]),
-    )
-    return result, Path(runs) / label
+    ), Path(runs) / label
 
 
 def _step(run: Run, point: ForkPoint, match: int, number: int, seat: int, stage: str | None) -> tuple[int, Form]:
@@ -274,14 +273,9 @@ def check_measure(
     return "logprob" if able and (measure == "logprob" or fits) else "sample"
 
 
-def _open(name: str, settings: Mapping[str, Any]) -> Model:
-    return open_model(name, **settings)
-
-
 def _name(run: Run, origin: AttributionOf, stage: str | None) -> str:
     how = [origin.method, origin.measure, origin.last]
-    data = orjson.dumps(how if stage is None else [*how, stage])
-    digest = hashlib.blake2b(data, digest_size=3).hexdigest()
+    digest = hashlib.blake2b(orjson.dumps(how if stage is None else [*how, stage]), digest_size=3).hexdigest()
     return f"attribution-{run.name}-m{origin.match}-r{origin.round}-p{origin.seat}-{digest}"
 
 
@@ -336,8 +330,7 @@ def edits(view: View, rounds: Sequence[Round], method: str, last: int | None = N
 
     A round is not flipped for a seat where the other action, or what would have followed from it, is unknown.
     """
-    first = 0 if last is None else max(0, len(rounds) - last)
-    for place in range(first, len(rounds)):
+    for place in range(0 if last is None else max(0, len(rounds) - last), len(rounds)):
         back, number = len(rounds) - place, rounds[place].number
         if method in ("drop", "both"):
             yield Edit(back, number, "drop", None, "left out")

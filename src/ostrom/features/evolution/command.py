@@ -10,7 +10,7 @@ from ostrom.analysis.registered import RegistrationStatus
 from ostrom.cli.options import Runs, Safe, standing_of
 from ostrom.cli.output import Output, Remark, TextItem, TextTable, print_stderr
 from ostrom.features.evolution.evolution import (
-    EvolutionSettings,
+    DEFAULTS,
     Tournament,
     check_settings,
     entry_of,
@@ -69,10 +69,11 @@ def evolve(
 
     Exit code: 1 when some tournament has no result because matches are missing or a file is wrong.
     """
-    settings = EvolutionSettings(
-        eta, steps, tolerance, read_start(start), seed, population, selection, mapping,  # type: ignore[arg-type]
-        beta, mutation, alpha, duration, samples,
+    options = (
+        eta, steps, tolerance, read_start(start), seed, population, selection, mapping, beta, mutation, alpha, duration,
+        samples,
     )  # fmt: skip
+    settings = {name: option for name, option in zip(DEFAULTS, options, strict=True) if option is not None}
     resolved = check_settings(dynamics, settings)
     if format not in ("csv", "parquet"):
         raise UsageError(f"--format {format!r} (allowed: csv, parquet)")
@@ -151,7 +152,15 @@ def _tournaments(
         raise UsageError("give one run, or any number of payoff files and folders, not both")
     if discount != "file" or seats != "auto":
         raise UsageError("--discount and --seats are for payoff files; the scores of a run are its mechanisms'")
-    tournaments, registered = _of_run(source[0], by, expected, runs)
+    with open_run(source[0], runs) as run:
+        if by is None:
+            columns = list(dict.fromkeys(["game", "mechanism", *(f.name for f in run.plan.factors)]))
+        else:
+            columns = [column.strip() for column in by.split(",") if column.strip()]
+        tournaments = run_tournaments(run.rows.matches(), run.plan.unit, columns, expected=expected)
+        registered = standing_of(run)
+    if not tournaments:
+        raise UsageError(f"{source[0]}: no match has begun")
     return tournaments, [], [], registered
 
 
@@ -161,20 +170,6 @@ def _is_foreign(item: str, runs: Path) -> bool:
     if path.suffix == ".json" or path.is_file():
         return True
     return path.is_dir() and not (path / "run.json").exists() and not (runs / item / "run.json").exists()
-
-
-def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> tuple[list[Tournament], RegistrationStatus]:
-
-    with open_run(name, runs) as run:
-        if by is None:
-            columns = list(dict.fromkeys(["game", "mechanism", *(f.name for f in run.plan.factors)]))
-        else:
-            columns = [column.strip() for column in by.split(",") if column.strip()]
-        tournaments = run_tournaments(run.rows.matches(), run.plan.unit, columns, expected=expected)
-        registered = standing_of(run)
-    if not tournaments:
-        raise UsageError(f"{name}: no match has begun")
-    return tournaments, registered
 
 
 def _discount(text: str) -> Any:
@@ -211,5 +206,4 @@ def _called(cell: dict[str, Any]) -> str:
 
 
 def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return "; ".join(names[:4]) + more
+    return "; ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

@@ -4,9 +4,9 @@ A tournament is the scored matches of agent types in one cell of a study, or in 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import orjson
@@ -220,29 +220,6 @@ ALPHAS = tuple(float(10.0**power) for power in range(-3, 5))
 
 
 @dataclass(frozen=True)
-class EvolutionSettings:
-    """The settings of a dynamics; None means its default. A setting that a dynamics does not have is refused."""
-
-    eta: float | None = None
-    steps: int | None = None
-    tolerance: float | None = None
-    start: str | Mapping[str, float] | None = None
-    seed: int | None = None
-    population: int | None = None
-    selection: float | None = None
-    mapping: Literal["linear", "exponential"] | None = None
-    beta: float | None = None
-    mutation: float | None = None
-    alpha: float | None = None
-    duration: float | None = None
-    samples: int | None = None
-
-    def explicit(self) -> dict[str, Any]:
-        """Return the settings that are not None."""
-        return {f.name: v for f in fields(self) if (v := getattr(self, f.name)) is not None}
-
-
-@dataclass(frozen=True)
 class DynamicsResult:
     """The outcome of one tournament: ``shares`` has the named results per type, ``facts`` everything else."""
 
@@ -253,17 +230,14 @@ class DynamicsResult:
 
 @dataclass(frozen=True)
 class _Case:
-    """A tournament prepared as input of a dynamics."""
+    """A tournament prepared as input of a dynamics, with all settings that the dynamics takes."""
 
     tensor: PayoffTensor
     settings: Mapping[str, Any]
     streams: Streams
 
-    def get(self, name: str) -> Any:
-        return self.settings.get(name, DEFAULTS[name])
-
     def start(self) -> Floats:
-        start, types = self.get("start"), self.tensor.types
+        start, types = self.settings["start"], self.tensor.types
         if isinstance(start, Mapping):
             return given_start(start, types)
         if start == "uniform":
@@ -281,24 +255,12 @@ DEFAULTS: Mapping[str, Any] = {
     "selection": 0.1, "mapping": "exponential", "beta": 1.0, "mutation": 0.0, "alpha": None,
     "duration": 100.0, "samples": 500,
 }  # fmt: skip
+"""All settings of dynamics, in the order of the command's options, with their defaults."""
 
 
-def _replicator(case: _Case) -> DynamicsResult:
-    path = exponential_replicator(
-        case.tensor.values, case.start(),
-        eta=case.get("eta"), steps=case.get("steps"), tolerance=case.get("tolerance"),
-    )  # fmt: skip
-    return _along(case, path)
-
-
-def _continuous(case: _Case) -> DynamicsResult:
-    path = continuous_replicator(
-        case.tensor.values, case.start(), duration=case.get("duration"), tolerance=case.get("tolerance")
-    )
-    return _along(case, path)
-
-
-def _along(case: _Case, path: Trajectory) -> DynamicsResult:
+def _along(case: _Case, replicator: Callable[..., Trajectory], *names: str) -> DynamicsResult:
+    """Return where a replicator leads that takes the named settings."""
+    path = replicator(case.tensor.values, case.start(), **{name: case.settings[name] for name in names})
     earned = case.tensor.fitness(path.final / path.final.sum())
     facts = {
         "steps": path.steps,
@@ -311,11 +273,10 @@ def _along(case: _Case, path: Trajectory) -> DynamicsResult:
 
 def _finite(case: _Case, process: Process) -> DynamicsResult:
     """Return the exact long-run shares under rare mutations, and one simulated path."""
-    size, values = case.get("population"), case.tensor.values
-    rng = case.streams.generator(0, 0, "path")
+    size, values = case.settings["population"], case.tensor.values
     path = simulate(
-        values, process, _rounded_counts(case.start(), size), rng,
-        steps=case.get("steps"), mutation=case.get("mutation"),
+        values, process, _rounded_counts(case.start(), size), case.streams.generator(0, 0, "path"),
+        steps=case.settings["steps"], mutation=case.settings["mutation"],
     )  # fmt: skip
     shares = {"long_run": case.named(rare_mutation_shares(values, process, size)), "final": case.named(path.final)}
     return DynamicsResult(shares, {"steps": path.steps, "settled": path.settled}, path)
@@ -332,7 +293,7 @@ def _rounded_counts(shares: Floats, size: int) -> tuple[int, ...]:
 
 
 def _alpha_rank(case: _Case) -> DynamicsResult:
-    alpha, size = case.get("alpha"), case.get("population")
+    alpha, size = case.settings["alpha"], case.settings["population"]
     if alpha is not None:
         return DynamicsResult(
             {"mass": case.named(alpha_rank(case.tensor.values, alpha=alpha, population=size))}, {"alpha": alpha}
@@ -350,10 +311,10 @@ def _deviation(case: _Case) -> DynamicsResult:
 
 
 def _basins(case: _Case) -> DynamicsResult:
-    steps = case.get("steps")
+    steps = case.settings["steps"]
     basins = sample_basins(
-        case.tensor.values, case.streams.generator(0, 0, "basins"), samples=case.get("samples"), eta=case.get("eta"),
-        steps=steps, window=min(1000, steps),
+        case.tensor.values, case.streams.generator(0, 0, "basins"), samples=case.settings["samples"],
+        eta=case.settings["eta"], steps=steps, window=min(1000, steps),
     )  # fmt: skip
     types = case.tensor.types
     attractors = [
@@ -374,14 +335,18 @@ _FLOW = frozenset({"start", "seed", "tolerance"})
 _FINITE = frozenset({"start", "seed", "steps", "population", "mutation"})
 
 DYNAMICS: Mapping[str, tuple[Callable[[_Case], DynamicsResult], frozenset[str], Mapping[str, Any]]] = {
-    "replicator": (_replicator, _FLOW | {"eta", "steps"}, {}),
-    "continuous": (_continuous, _FLOW | {"duration"}, {}),
+    "replicator": (
+        lambda case: _along(case, exponential_replicator, "eta", "steps", "tolerance"),
+        _FLOW | {"eta", "steps"},
+        {},
+    ),
+    "continuous": (lambda case: _along(case, continuous_replicator, "duration", "tolerance"), _FLOW | {"duration"}, {}),
     "moran": (
-        lambda case: _finite(case, Moran(case.get("selection"), case.get("mapping"))),
+        lambda case: _finite(case, Moran(case.settings["selection"], case.settings["mapping"])),
         _FINITE | {"selection", "mapping"},
         {},
     ),
-    "fermi": (lambda case: _finite(case, Fermi(case.get("beta"))), _FINITE | {"beta"}, {}),
+    "fermi": (lambda case: _finite(case, Fermi(case.settings["beta"])), _FINITE | {"beta"}, {}),
     "alpha-rank": (_alpha_rank, frozenset({"alpha", "population"}), {}),
     "deviation": (_deviation, frozenset(), {}),
     "basins": (_basins, frozenset({"eta", "steps", "samples", "seed"}), {"steps": 5000}),
@@ -389,21 +354,20 @@ DYNAMICS: Mapping[str, tuple[Callable[[_Case], DynamicsResult], frozenset[str], 
 """The function of every dynamics, the names of its settings, and its own defaults in place of ``DEFAULTS``."""
 
 
-def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]:
+def check_settings(dynamics: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return all settings of a dynamics, defaults included; refuse a setting that it does not take.
 
-    >>> check_settings("alpha-rank", EvolutionSettings(population=20))
+    >>> check_settings("alpha-rank", {"population": 20})
     {'alpha': None, 'population': 20}
     """
     if dynamics not in DYNAMICS:
         raise UnknownName("dynamics", dynamics, DYNAMICS)
     _, takes, own = DYNAMICS[dynamics]
-    stated = settings.explicit()
-    for name in stated:
+    for name in settings:
         if name not in takes:
             listed = ", ".join(sorted(takes)) or "no settings"
             raise UsageError(f"dynamics {dynamics} takes no setting {name!r} (it takes: {listed})")
-    return {name: stated.get(name, own.get(name, DEFAULTS[name])) for name in sorted(takes)}
+    return {name: settings.get(name, own.get(name, DEFAULTS[name])) for name in sorted(takes)}
 
 
 def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps: int = 1000) -> Floats:
@@ -421,16 +385,17 @@ def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps:
 
 
 def evolve(
-    tournament: Tournament, dynamics: str = "replicator", settings: EvolutionSettings | None = None
+    tournament: Tournament, dynamics: str = "replicator", settings: Mapping[str, Any] | None = None
 ) -> DynamicsResult:
     """Run a dynamics on the payoffs of a tournament; raises UsageError without a payoff tensor.
 
     Random draws depend on the seed and the tournament's cell alone.
     """
-    resolved = check_settings(dynamics, settings or EvolutionSettings())
+    resolved = check_settings(dynamics, settings or {})
     cell = orjson.dumps(dict(tournament.cell), option=orjson.OPT_SORT_KEYS, default=str).decode()
-    streams = Streams(int(resolved.get("seed", 0)), key_of(f"evolve:{cell}"))
-    return DYNAMICS[dynamics][0](_Case(tournament.tensor(), resolved, streams))
+    return DYNAMICS[dynamics][0](
+        _Case(tournament.tensor(), resolved, Streams(int(resolved.get("seed", 0)), key_of(f"evolve:{cell}")))
+    )
 
 
 RESULTS = ("long_run", "final", "mass", "rating", "rank", "expected")
@@ -438,7 +403,7 @@ RESULTS = ("long_run", "final", "mass", "rating", "rank", "expected")
 
 
 def entry_of(
-    tournament: Tournament, dynamics: str, settings: EvolutionSettings
+    tournament: Tournament, dynamics: str, settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], DynamicsResult | None]:
     """Return a tournament and its outcome as plain data; ``why`` is the reason if there is no outcome."""
     evolved, why = None, None
@@ -448,7 +413,8 @@ def entry_of(
         evolved = evolve(tournament, dynamics, settings)
     except UsageError as error:
         why = str(error)
-    entry: dict[str, Any] = {
+    configurations = {name: dict(of) for name, of in tournament.configurations.items()}
+    return {
         "cell": dict(tournament.cell),
         "types": list(tournament.types),
         "matches": len(tournament.matches),
@@ -459,24 +425,24 @@ def entry_of(
         **({name: dict(of) for name, of in evolved.shares.items()} if evolved else {}),
         **(evolved.facts if evolved else {}),
         "why": why,
-    }
-    if tournament.configurations:
-        entry["configurations"] = {name: dict(of) for name, of in tournament.configurations.items()}
-    return entry, evolved
+        **({"configurations": configurations} if configurations else {}),
+    }, evolved
 
 
 def result_rows(entries: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield one row of results per tournament and type."""
     met = [name for name in RESULTS if any(name in entry for entry in entries)]
-    for entry in entries:
-        for kind in entry["types"]:
-            yield {
-                **entry["cell"],
-                "type": kind,
-                "matches": entry["matches_of"].get(kind, 0),
-                "mean": entry["mean"].get(kind),
-                **{name: entry.get(name, {}).get(kind) for name in met},
-            }
+    return (
+        {
+            **entry["cell"],
+            "type": kind,
+            "matches": entry["matches_of"].get(kind, 0),
+            "mean": entry["mean"].get(kind),
+            **{name: entry.get(name, {}).get(kind) for name in met},
+        }
+        for entry in entries
+        for kind in entry["types"]
+    )
 
 
 def write_evolution(
@@ -510,11 +476,10 @@ def write_evolution(
 
 def path_rows(tournaments: Sequence[Tournament], evolved: Sequence[DynamicsResult | None]) -> Iterator[dict[str, Any]]:
     """Yield the share of each type at each step of each tournament, one row each."""
-    for tournament, result in zip(tournaments, evolved, strict=True):
-        if result is None or result.path is None:
-            continue
-        for step, (time, shares) in enumerate(zip(result.path.times, result.path.states, strict=True)):
-            for kind, share in zip(tournament.types, shares, strict=True):
-                yield {
-                    **tournament.cell, "step": step, "time": float(time), "type": kind, "share": float(share)
-                }  # fmt: skip
+    return (
+        {**tournament.cell, "step": step, "time": float(time), "type": kind, "share": float(share)}
+        for tournament, result in zip(tournaments, evolved, strict=True)
+        if result is not None and result.path is not None
+        for step, (time, shares) in enumerate(zip(result.path.times, result.path.states, strict=True))
+        for kind, share in zip(tournament.types, shares, strict=True)
+    )

@@ -15,9 +15,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement, pairwise, permutations
 from math import comb
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,24 +26,11 @@ from ostrom.features.evolution.tensor import Floats, Trajectory, as_tensor
 from ostrom.ground.errors import UsageError
 
 
-class Process(Protocol):
-    """A birth-death process on counts of types."""
-
-    def log_ratio(self, mutant: Floats, resident: Floats) -> Floats:
-        """log(T-/T+) at 1..N-1 mutants, from the payoffs of both types there."""
-        ...
-
-    def step(self, counts: Floats, payoffs: Floats, rng: np.random.Generator) -> tuple[int, int]:
-        """Draw one event; return the type that loses an individual and the type that gains one."""
-        ...
-
-
 def draw(weights: Floats, rng: np.random.Generator) -> int:
     """Return an index drawn in proportion to the weights; the draw uses one uniform random number."""
     edges = np.cumsum(weights)
-    place = int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))
     # Rounding can move the draw past the last edge; then the last index with weight is used.
-    return min(place, int(np.flatnonzero(weights)[-1]))
+    return min(int(np.searchsorted(edges, rng.random() * edges[-1], side="right")), int(np.flatnonzero(weights)[-1]))
 
 
 Counts = tuple[int, ...]
@@ -191,6 +178,10 @@ class Moran:
         return draw(counts, rng), born
 
 
+Process = Fermi | Moran
+"""A birth-death process on counts of types: log(T-/T+) from payoffs of both types, and the draw of one event."""
+
+
 def simulate(
     values: npt.ArrayLike,
     process: Process,
@@ -209,17 +200,12 @@ def simulate(
     if steps < 0 or not 0.0 <= mutation <= 1.0:
         raise UsageError(f"a simulation needs steps >= 0 and mutation in [0, 1] (found {steps}, {mutation})")
     states = [start]
-    payoffs = _remembered(table)
+    # A path returns to the same counts often, so their payoffs are cached.
+    payoffs = lru_cache(maxsize=100_000)(lambda counts: finite_payoffs(table, counts))
     while len(states) <= steps and not (mutation == 0.0 and _alone(states[-1])):
         states.append(_event(states[-1], process, payoffs, rng, mutation))
     shares = np.array(states, dtype=np.float64) / sum(start)
-    settled = mutation == 0.0 and _alone(states[-1])
-    return Trajectory(np.arange(len(states), dtype=np.float64), shares, settled)
-
-
-def _remembered(table: Floats) -> Callable[[Counts], Floats]:
-    # A path returns to the same counts often, so their payoffs are cached.
-    return lru_cache(maxsize=100_000)(lambda counts: finite_payoffs(table, counts))
+    return Trajectory(np.arange(len(states), dtype=np.float64), shares, mutation == 0.0 and _alone(states[-1]))
 
 
 def _alone(counts: Counts) -> bool:
@@ -277,8 +263,7 @@ def stationary(log_rates: npt.ArrayLike) -> Floats:
         if out == -math.inf:
             raise UsageError("the chain has no unique stationary distribution: some states never lead to others")
         logs[:last, last] -= out
-        through = logs[:last, last][:, None] + logs[last, :last][None, :]
-        logs[:last, :last] = np.logaddexp(logs[:last, :last], through)
+        logs[:last, :last] = np.logaddexp(logs[:last, :last], logs[:last, last][:, None] + logs[last, :last][None, :])
     weights = np.full(size, -math.inf)
     weights[0] = 0.0
     for state in range(1, size):
@@ -294,11 +279,9 @@ def log_invasion_rates(values: npt.ArrayLike, process: Process, population: int)
     check_size(table, population)
     types = len(table)
     logs = np.full((types, types), -math.inf)
-    for resident in range(types):
-        for mutant in range(types):
-            if mutant != resident:
-                ratios = process.log_ratio(*pair_payoffs(table, mutant, resident, population))
-                logs[resident, mutant] = log_fixation(ratios) - math.log(types - 1)
+    for resident, mutant in permutations(range(types), 2):
+        ratios = process.log_ratio(*pair_payoffs(table, mutant, resident, population))
+        logs[resident, mutant] = log_fixation(ratios) - math.log(types - 1)
     return logs
 
 
@@ -327,7 +310,9 @@ def alpha_rank(values: npt.ArrayLike, *, alpha: float, population: int = 50) -> 
     >>> alpha_rank([[2.0, 0.0], [3.0, 1.0]], alpha=1.0).round(6).tolist()
     [0.0, 1.0]
     """
-    return rare_mutation_shares(as_tensor(values), Fermi(_checked(alpha)), population)
+    if not (math.isfinite(alpha) and alpha >= 0.0):
+        raise UsageError(f"alpha must be finite and not negative (found {alpha!r})")
+    return rare_mutation_shares(as_tensor(values), Fermi(alpha), population)
 
 
 def alpha_sweep(
@@ -340,12 +325,6 @@ def alpha_sweep(
     far = np.max(np.abs(masses - masses[-1]), axis=1) > tolerance
     first = int(np.flatnonzero(far)[-1]) + 1 if far.any() else 0
     return AlphaSweep(tuple(alphas), masses, alphas[first] if first < len(alphas) - 1 else None)
-
-
-def _checked(alpha: float) -> float:
-    if not (math.isfinite(alpha) and alpha >= 0.0):
-        raise UsageError(f"alpha must be finite and not negative (found {alpha!r})")
-    return alpha
 
 
 # Gains are scaled to order one; a row that a linear program can lower by more than this is not final.
@@ -371,8 +350,7 @@ class DeviationRating:
         order = np.argsort(-self.ratings, kind="stable")
         ranks, first = np.empty(len(order)), 0
         for place in range(1, len(order) + 1):
-            ends = place == len(order)
-            if ends or self.ratings[order[place - 1]] - self.ratings[order[place]] > tolerance:
+            if place == len(order) or self.ratings[order[place - 1]] - self.ratings[order[place]] > tolerance:
                 ranks[order[first:place]] = (first + 1 + place) / 2.0
                 first = place
         return ranks
@@ -392,8 +370,7 @@ def deviation_gains(values: npt.ArrayLike) -> tuple[tuple[tuple[int, ...], ...],
         others = [profile[:seat] + profile[seat + 1 :] for seat in range(players)]
         stayed = [table[(profile[seat], *others[seat])] for seat in range(players)]
         for kind in range(types):
-            moved = [table[(kind, *rest)] for rest in others]
-            gains[kind, column] = float(np.mean(np.subtract(moved, stayed)))
+            gains[kind, column] = float(np.mean(np.subtract([table[(kind, *rest)] for rest in others], stayed)))
     return profiles, gains
 
 
@@ -428,8 +405,7 @@ def deviation_rating(values: npt.ArrayLike) -> DeviationRating:
 def _lowest_level(gains: Floats, bounds: Floats, final: npt.NDArray[np.bool_]) -> float:
     """Least t such that every open row can be kept at or below t while the final rows keep their bounds."""
     rows = np.hstack([gains, np.where(final, 0.0, -1.0)[:, None]])
-    limits = np.where(final, bounds, 0.0)
-    return _solve(np.append(np.zeros(gains.shape[1]), 1.0), rows, limits, free=1)[0]
+    return _solve(np.append(np.zeros(gains.shape[1]), 1.0), rows, np.where(final, bounds, 0.0), free=1)[0]
 
 
 def _solve(objective: Floats, rows: Floats, limits: Floats, free: int = 0) -> tuple[float, Floats]:

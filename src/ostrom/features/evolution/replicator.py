@@ -39,17 +39,12 @@ def exponential_replicator(
         raise UsageError(
             f"the replicator needs eta > 0, steps >= 0, tolerance >= 0 (found {eta}, {steps}, {tolerance})"
         )
-    x = uniform_start(len(table)) if start is None else as_population(start, len(table))
-    states, settled = [x], False
-    for _ in range(steps):
-        advantage = _advantage(table, x)
-        if float(np.max(np.abs(advantage))) < tolerance:
-            settled = True
-            break
-        x = _move(x, eta * advantage)
-        states.append(x)
-    else:
-        settled = float(np.max(np.abs(_advantage(table, x)))) < tolerance
+    states = [uniform_start(len(table)) if start is None else as_population(start, len(table))]
+    advantage = _advantage(table, states[0])
+    while float(np.max(np.abs(advantage))) >= tolerance and len(states) <= steps:
+        states.append(_move(states[-1], eta * advantage))
+        advantage = _advantage(table, states[-1])
+    settled = float(np.max(np.abs(advantage))) < tolerance
     return Trajectory(np.arange(len(states), dtype=np.float64), np.array(states), settled)
 
 
@@ -97,9 +92,7 @@ def continuous_replicator(
         return x
 
     def slope(_: float, u: Floats) -> Floats:
-        x = shares(u)
-        f = fitness(table, x)
-        return (f - float(x @ f))[alive]
+        return _advantage(table, shares(u))[alive]
 
     times = np.linspace(0.0, duration, points)
     # In log shares the flow cannot leave the simplex, and rare types keep their relative precision.
@@ -110,9 +103,7 @@ def continuous_replicator(
         raise UsageError(f"the replicator equation could not be integrated: {path.message}")
     states = np.array([shares(u) for u in path.y.T])
     states[0] = first
-    f = fitness(table, states[-1])
-    gap = np.abs(f - float(states[-1] @ f))[alive]
-    return Trajectory(times, states, bool(gap.max() < tolerance))
+    return Trajectory(times, states, bool(np.abs(_advantage(table, states[-1]))[alive].max() < tolerance))
 
 
 Kind = Literal["point", "continuum", "cycle", "unsettled"]
@@ -205,8 +196,7 @@ def _tails(table: Floats, starts: Floats, eta: float, steps: int, window: int) -
 
 def _judge(table: Floats, tail: Floats, alive: npt.NDArray[np.bool_], rest: float, presence: float) -> _End:
     final = tail[-1]
-    f = fitness(table, final)
-    advantage = f - float(final @ f)
+    advantage = _advantage(table, final)
     at_rest = float(np.max(final * np.abs(advantage))) < rest
     # Near a saddle a rare type hardly moves, but its payoff advantage shows that the rest point is unstable.
     invadable = bool(np.any(advantage[alive] > rest))
@@ -256,8 +246,7 @@ def _same_rest(table: Floats, a: Floats, b: Floats, rest: float, radius: float) 
     if float(np.max(np.abs(a - b))) < radius:
         return True
     middle = (a + b) / 2.0
-    f = fitness(table, middle)
-    return float(np.max(middle * np.abs(f - float(middle @ f)))) < 2.0 * rest
+    return float(np.max(middle * np.abs(_advantage(table, middle)))) < 2.0 * rest
 
 
 def _describe(ends: Sequence[_End], group: list[int], radius: float, confidence: float) -> Attractor:

@@ -140,8 +140,7 @@ def payoff_tensor(matches: Sequence[ScoredMatch], types: Sequence[str] | None = 
     """
     if not matches:
         raise UsageError("no payoff tensor can be built from no matches")
-    met = (name for match in matches for name in match.types)
-    names = tuple(dict.fromkeys(met) if types is None else types)
+    names = tuple(dict.fromkeys(name for match in matches for name in match.types) if types is None else types)
     if len(set(names)) != len(names):
         raise UsageError(f"type names must differ (found {', '.join(names)})")
     index = {name: i for i, name in enumerate(names)}

@@ -1,11 +1,11 @@
 """Motives, judged corpora, shares of decisions by motive, and the agreement of judges."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -30,10 +30,6 @@ class Motive:
     name: str
     title: str
     definition: str
-
-    def as_dict(self) -> dict[str, str]:
-        """The motive as plain data."""
-        return {"name": self.name, "title": self.title, "definition": self.definition}
 
 
 def load_motives(path: Path | None = None) -> tuple[Motive, ...]:
@@ -168,11 +164,11 @@ class MotiveShare:
 
     def as_dict(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""
-        own = {name: getattr(self, name) for name in self.__slots__ if name != "estimate"}
         interval = self.estimate
         return {
-            **own, "share": self.share, "low": interval.low, "high": interval.high, "matches": interval.n,
-            "method": interval.method, "note": interval.note or None,
+            **{name: getattr(self, name) for name in self.__slots__ if name != "estimate"}, "share": self.share,
+            "low": interval.low, "high": interval.high, "matches": interval.n, "method": interval.method,
+            "note": interval.note or None,
         }  # fmt: skip
 
 
@@ -207,31 +203,24 @@ class Dependence:
         }
 
 
-class MotiveMap(NamedTuple):
-    """The shares of motives along one factor of a corpus, with tests of whether they depend on it."""
+def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTORS) -> Iterator[dict[str, Any]]:
+    """Yield a map per corpus and factor with several levels; if no factor has several, one along the first factor.
 
-    factor: str
-    titles: Mapping[str, str]
-    shares: list[MotiveShare]
-    decisions: Mapping[str, int]
-    """The number of judged decisions, by level."""
-    tests: list[dict[str, Any]]
-
-
-def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTORS) -> list[MotiveMap]:
-    """Return a map per corpus and factor with several levels; if no factor has several, one along the first factor."""
+    It has the shares of motives, the judged decisions by level, and the tests of whether motives depend on the factor.
+    """
     factors = (by,) if isinstance(by, str) else tuple(by)
-    maps = []
     for corpus in corpora:
         if not corpus.judged(corpus.judges[0]):
             continue
-        several = [f for f in factors if len({row.get(f) for row in corpus.judged()}) > 1]
-        for factor in several or factors[:1]:
+        for factor in [f for f in factors if len({row.get(f) for row in corpus.judged()}) > 1] or factors[:1]:
             shares = motive_shares(corpus, factor)
-            decisions = {share.level: share.decisions for share in shares}
-            tests = [test.as_dict() for test in dependences(corpus, factor)]
-            maps.append(MotiveMap(factor, {**corpus.titles, NONE: "(none of them)"}, shares, decisions, tests))
-    return maps
+            yield {
+                "factor": factor,
+                "titles": {**corpus.titles, NONE: "(none of them)"},
+                "shares": shares,
+                "decisions": {share.level: share.decisions for share in shares},
+                "tests": [test.as_dict() for test in dependences(corpus, factor)],
+            }
 
 
 def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[MotiveShare]:

@@ -10,7 +10,7 @@ judged is a random sample of all.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -86,7 +86,7 @@ class Judging(SingleQuestion):
     def question(self, game: Game) -> Decision:
         """Return the question: which motives does the reply show?"""
         facts = {
-            "motives": [motive.as_dict() for motive in self.motives],
+            "motives": [asdict(motive) for motive in self.motives],
             "situation": self.situation,
             "reply": self.reply,
         }
@@ -95,18 +95,17 @@ class Judging(SingleQuestion):
 
 def label_form(motives: Sequence[Motive]) -> Record:
     """Return the answer form: a set of motives (or none), a confidence and a short explanation."""
-    labels = {
-        "type": "array",
-        "items": {"type": "string", "enum": [motive.name for motive in motives]},
-        "maxItems": len(motives),
-        "uniqueItems": True,
-    }
     return Record(
         "motives",
         {
             "type": "object",
             "properties": {
-                "labels": labels,
+                "labels": {
+                    "type": "array",
+                    "items": {"type": "string", "enum": [motive.name for motive in motives]},
+                    "maxItems": len(motives),
+                    "uniqueItems": True,
+                },
                 "confidence": {"type": "number", "minimum": 0, "maximum": 1},
                 "explanation": {"type": "string", "maxLength": 2000},
             },
@@ -183,7 +182,7 @@ class JudgePlan(DerivedPlan):
         return {
             "run": self.run.name,
             "judges": [{"name": j.name, "model": j.model, "pass": j.pass_} for j in self.judges],
-            "motives": [motive.as_dict() for motive in self.motives],
+            "motives": [asdict(motive) for motive in self.motives],
             "shortest": self.shortest,
             "params": self.params,
         }
@@ -213,8 +212,7 @@ class JudgePlan(DerivedPlan):
     def asks(self, judge: Judge, situation: str, reply: str) -> Judging:
         """Return the question to a judge about one reply."""
         # A second pass lists the motives in reverse, so that agreement does not depend on their order.
-        motives = self.motives if judge.pass_ % 2 else self.motives[::-1]
-        return Judging(motives, situation, reply)
+        return Judging(self.motives if judge.pass_ % 2 else self.motives[::-1], situation, reply)
 
     def text(self, row: Mapping[str, Any]) -> tuple[str, str]:
         """Return the prompt and the reply of a judged decision, from the journal of the judged run."""
@@ -242,8 +240,7 @@ def corpus_name(judges: Sequence[Judge]) -> str:
 def judged_rows(plan: JudgePlan, journal: Journal) -> Iterator[dict[str, Any]]:
     """Yield every judgement that was started; failed ones have no labels."""
     ended = {unit: (state, reason) for unit, state, reason in journal.endings()}
-    open_units = {unit for unit in journal.begun() if unit not in ended}
-    for index in sorted({*ended, *open_units}):
+    for index in sorted({*ended, *{unit for unit in journal.begun() if unit not in ended}}):
         row, judge = plan.place(index)
         state, reason = ended.get(index, ("open", None))
         answer, complaints, _ = journal.answers(index).get((0, 0, ""), (None, 0, None))
@@ -322,10 +319,8 @@ def collect(run: Run, earlier: Sequence[Mapping[str, Any]], shortest: int = SHOR
     places = {(row["match"], row["step"], row["player"]) for row in earlier}
     fresh = []
     for row in run.rows.decisions():
-        if row["state"] != "done" or row["kind"] != "act" or row["model"] is None or row["invalid"]:
-            continue
-        place = (row["match"], row["step"], row["player"])
-        if place in places or row.get("copied"):
+        played = row["state"] == "done" and row["kind"] == "act" and row["model"] is not None and not row["invalid"]
+        if not played or row.get("copied") or (row["match"], row["step"], row["player"]) in places:
             continue
         trace = trace_of(run, row["match"], row["step"], row["player"] - 1)
         if trace is not None and len(trace.text) >= shortest:

@@ -203,7 +203,7 @@ def check_runs(runs: "Sequence[PaperRun]", name: str, plan: "PaperPlan") -> None
 
     studies = {*plan.studies.values(), *(study for one in exhibits_of(name) for study in one.study)}
     for run in runs:
-        reference = (run.data.study.get("report") or {}).get("reference")
-        if run.study not in studies and reference != name:
-            allowed = ", ".join(sorted(studies))
-            raise UsageError(f"{run.data.folder}: is a run of the study {run.study} (allowed: {allowed})")
+        if run.study not in studies and (run.data.study.get("report") or {}).get("reference") != name:
+            raise UsageError(
+                f"{run.data.folder}: is a run of the study {run.study} (allowed: {', '.join(sorted(studies))})"
+            )

@@ -62,7 +62,6 @@ def write_page(
         for run in replication.runs
     ]
     agents = list(dict.fromkeys(agent for run in replication.runs for agent in run.agents))
-    wordings = dict.fromkeys(run.wording for run in replication.runs)
     page = plain_page(
         f"Replication of {replication.paper.citation}",
         replication.plan.title,
@@ -76,7 +75,7 @@ def write_page(
         card=[
             ("Paper", replication.paper.citation),
             ("Agents", ", ".join(agents) or "none that is a model"),
-            ("Wording", ", ".join(wordings)),
+            ("Wording", ", ".join(dict.fromkeys(run.wording for run in replication.runs))),
             ("Runs", "; ".join(runs)),
             ("Spent", f"{cost:.2f} USD"),
             ("Printed spread", replication.paper.spread),
@@ -84,16 +83,16 @@ def write_page(
             ("Verdicts", RULE),
         ],
     )  # fmt: skip
-    path = files.write(page)
-    return report_of(path, sections, [run.data for run in replication.runs], registered)
+    return report_of(files.write(page), sections, [run.data for run in replication.runs], registered)
 
 
 def _first(files: ReportFiles, outcome: Replication, published: Sequence[Published]) -> Section:
     """Return the first section: the claims with their verdicts, and the chart."""
     section = Section("claims", "What the paper claims")
     section.html.append(_claims(outcome.claims))
-    table = Table("claims", CLAIM_COLUMNS, [claim_row(line) for line in outcome.claims], "The claims")
-    files.add(Section("files", ""), table)
+    files.add(
+        Section("files", ""), Table("claims", CLAIM_COLUMNS, [claim_row(line) for line in outcome.claims], "The claims")
+    )
     if outcome.plan.picture is not None and (drawn := _picture(outcome, outcome.plan.picture, published)) is not None:
         files.fill(section, "picture", drawn)
     section.notes += first_notes(outcome)
@@ -102,8 +101,9 @@ def _first(files: ReportFiles, outcome: Replication, published: Sequence[Publish
 
 def _margin(one: Margin) -> str:
     where = ", ".join(" or ".join([of] if isinstance(of, str) else of) for of in one.where.values())
-    names = ", ".join(map(pretty, one.measures))
-    return f"{names}{f' ({pretty(where)})' if where else ''} {one.margin:g}: {one.source}"
+    return (
+        f"{', '.join(map(pretty, one.measures))}{f' ({pretty(where)})' if where else ''} {one.margin:g}: {one.source}"
+    )
 
 
 def first_notes(outcome: Replication) -> list[str]:
@@ -137,12 +137,8 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 def matches_needed(outcome: Replication) -> int:
     """Return the fewest matches of a cell with which guaranteed bounds can place a share within its margin."""
-    shares = [one.margin / 100 for one in outcome.plan.margins if one.percent]
-    if not shares:
-        return 0
-    widest = max(shares)
-    one = np.ones(1)
-    return math.ceil(least_multiple(one, 0.5 - widest, 0.5 + widest, 0.025))
+    widest = max((one.margin / 100 for one in outcome.plan.margins if one.percent), default=None)
+    return 0 if widest is None else math.ceil(least_multiple(np.ones(1), 0.5 - widest, 0.5 + widest, 0.025))
 
 
 def _claims(lines: Iterable[ClaimLine]) -> Markup:
@@ -165,9 +161,8 @@ def _claims(lines: Iterable[ClaimLine]) -> Markup:
             )
         )
     names = ("claim", "as the paper reads it", "guaranteed", "ours", "paper")
-    head = "".join(f'<th scope="col">{name}</th>' for name in names)
     return Markup('<table class="claims"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(
-        Markup(head), Markup("").join(rows)
+        Markup("".join(f'<th scope="col">{name}</th>' for name in names)), Markup("").join(rows)
     )
 
 
@@ -236,9 +231,7 @@ def _section(
     published: Sequence[Published],
 ) -> Section:
     """Return the section of one exhibit; an error in it does not affect the others."""
-    counts = verdict_counts(cells)
-    ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
-    section = files.begin(one.name, f"{one.name}: {one.title}{ending}")
+    section = files.begin(one.name, f"{one.name}: {one.title}{_counted(verdict_counts(cells))}")
     section.short = one.name
     others = {study for other, _ in replication.exhibits for study in other.study} - {*one.study}
     own = [run for run in replication.runs if run.study not in others]
@@ -310,8 +303,7 @@ def _picture(outcome: Replication, picture: Picture, published: Sequence[Publish
 
     def place(cell: Sequence[str]) -> tuple[str, str] | None:
         at = dict(zip(columns, cell, strict=True))
-        wanted = {**one.where, **picture.where}
-        if not meets(at, wanted):
+        if not meets(at, {**one.where, **picture.where}):
             return None
         x, facet = at[picture.x], at[picture.facet] if picture.facet else ""
         return one.labels.get(x, x), one.labels.get(facet, facet)

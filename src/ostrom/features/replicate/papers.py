@@ -71,8 +71,9 @@ class Order(Declared):
     @property
     def pairs(self) -> list[str]:
         """Return the contrast of every pair of the order."""
-        ordered = [*product(self.first, self.then), *pairwise(self.chain)]
-        return [f"{self.factor}={one} - {other}" for one, other in ordered]
+        return [
+            f"{self.factor}={one} - {other}" for one, other in [*product(self.first, self.then), *pairwise(self.chain)]
+        ]
 
 
 class PrintedCount(Declared):
@@ -120,9 +121,8 @@ class PaperClaim(PaperQuery):
     @property
     def questions(self) -> list["PaperClaim"]:
         """Return the queries that must all hold: one for each pair of an order, otherwise the claim itself."""
-        if self.order is None:
-            return [self]
-        return [self.model_copy(update={"order": None, "contrast": pair}) for pair in self.order.pairs]
+        pairs = () if self.order is None else self.order.pairs
+        return [self.model_copy(update={"order": None, "contrast": pair}) for pair in pairs] or [self]
 
     @property
     def kind(self) -> str:
@@ -277,8 +277,9 @@ def paper_plan(paper: str) -> tuple[str, PaperPlan]:
     if name is None:
         raise UnknownName("paper", paper, all_papers)
     place = f"{name}/{FILE}"
-    text = files(replications()[name]).joinpath(FILE).read_text(encoding="utf-8")
-    plan = validate(PaperPlan, read_yaml(text, place), place)
+    plan = validate(
+        PaperPlan, read_yaml(files(replications()[name]).joinpath(FILE).read_text(encoding="utf-8"), place), place
+    )
     check_replication(name)
     for number, claim in enumerate(plan.claims):
         check_figure([plan.studies[claim.run]], claim.where, claim.shown, claim.pools, place, f"claims.{number}")

@@ -180,10 +180,9 @@ class Replication:
     def not_played(self) -> dict[str, list[str]]:
         """Return the exhibits without a run, by the studies that would provide them."""
         played = {run.study for run in self.runs}
-        missing = [
-            (" or ".join(one.study), one.name) for one, _ in self.exhibits if one.study and not played & {*one.study}
-        ]
-        return grouped(missing)
+        return grouped(
+            [(" or ".join(one.study), one.name) for one, _ in self.exhibits if one.study and not played & {*one.study}]
+        )
 
     @property
     def decided(self) -> tuple[int, int]:
@@ -253,8 +252,9 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                     if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]
         for measure in run.released.measures.values() if run.released is not None else ():
-            title = measures.named(measure).title
-            remarks.setdefault(f"Claims are judged by {title}: the released data have no actions.", []).append(run.name)
+            remarks.setdefault(
+                f"Claims are judged by {measures.named(measure).title}: the released data have no actions.", []
+            ).append(run.name)
     notes = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(judged_claims(plan, runs, reference, chosen))
     parts = tuple((one, _judged(plan, lines[one.name], reference.columns)) for one in exhibits)
@@ -280,10 +280,10 @@ def _of_models(own: RunFigure, run: PaperRun) -> bool:
 
 def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
     """Return whether an exhibit prints one of the figures of a line."""
-    cell = dict(zip(columns, line.cell, strict=True))
     # A figure printed in several tables names them all, separated by commas; names may contain commas too.
-    printed = any(f", {source}, " in f", {p.source}, " for p in line.figures for source in one.sources)
-    return printed and meets(cell, one.where)
+    return any(f", {source}, " in f", {p.source}, " for p in line.figures for source in one.sources) and meets(
+        dict(zip(columns, line.cell, strict=True)), one.where
+    )
 
 
 def _judged(
@@ -318,8 +318,7 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
     if own.agent is None and run.released is None:
         return PaperVerdict("not comparable", "The paper pools its own models.")
     if own.word:
-        words = {p.word for p in line.figures}
-        return PaperVerdict("agrees" if own.word in words else "differs")
+        return PaperVerdict("agrees" if own.word in {p.word for p in line.figures} else "differs")
     if margin is None:
         return PaperVerdict("not comparable", f"No margin is declared for {line.cell[-1].replace('_', ' ')}.")
     error = 0.0 if plan.spread is None or line.spread is None else plan.spread.error(line.spread)
@@ -331,8 +330,9 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
 
 def _with_doubt(verdict: PaperVerdict, line: Line) -> PaperVerdict:
     """Return the verdict on a doubtful printed figure, which may differ as well as agree."""
-    doubt = f"The printed figure is in doubt ({line.doubts[0]})."
-    return replace(verdict, why=" ".join(filter(None, (verdict.why, doubt))))
+    return replace(
+        verdict, why=" ".join(filter(None, (verdict.why, f"The printed figure is in doubt ({line.doubts[0]}).")))
+    )
 
 
 @dataclass(frozen=True)

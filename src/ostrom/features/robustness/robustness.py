@@ -156,12 +156,8 @@ def wordings(study: Mapping[str, Any]) -> list[str]:
     >>> wordings({"vary": {"game": ["a", "b"], "story": {"set": "agent.framing.story", "to": ["x", "y"]}}})
     ['story']
     """
-    factors = []
-    for name, spec in (study.get("vary") or {}).items():
-        paths = list(_paths(name, spec))
-        if paths and all(".framing." in f".{path}." for path in paths):
-            factors.append(name)
-    return factors
+    changed = {name: list(_paths(name, spec)) for name, spec in (study.get("vary") or {}).items()}
+    return [name for name, paths in changed.items() if paths and all(".framing." in f".{path}." for path in paths)]
 
 
 def _paths(name: str, spec: Any) -> Iterator[str]:
@@ -197,9 +193,7 @@ def _drawn_labels(data: RunData) -> dict[int, str]:
 
 def _labelled(measure: Measure, drawn: Mapping[int, str]) -> Measure:
     def values(data: RunData) -> Iterator[dict[str, Any]]:
-        for row in measure.rows(data):
-            if row["match"] in drawn:
-                yield {**row, "labels": drawn[row["match"]]}
+        return ({**row, "labels": drawn[row["match"]]} for row in measure.rows(data) if row["match"] in drawn)
 
     return replace(measure, values=values)
 

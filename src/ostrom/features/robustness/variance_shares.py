@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -52,13 +53,7 @@ def shapley_shares(value: Callable[[Terms], Floats], count: int, rng: np.random.
     >>> [float(share[0]) for share in shares]
     [0.0, 1.0, 2.0]
     """
-    cached: dict[Terms, Floats] = {}
-
-    def of(terms: Terms) -> Floats:
-        if terms not in cached:
-            cached[terms] = value(terms)
-        return cached[terms]
-
+    of = cache(value)
     if count <= EXACT_TERMS or rng is None:
         return [_exact(of, term, count) for term in range(count)]
     shares = [np.zeros_like(of(frozenset())) for _ in range(count)]
@@ -235,14 +230,9 @@ class _Layout:
         """The table, with shares adjusted for the variance that chance alone would explain."""
         names = [*self.names, *(f"{self.names[i]} x {self.names[j]}" for i, j in self.pairs)]
         blocks = [*self.mains, *self.products]
-        rank, df = 1, []
-        basis = np.ones((self.n_cells, 1))
-        for block in blocks:
-            basis = np.concatenate([basis, block], axis=1)
-            grown = int(np.linalg.matrix_rank(basis))
-            df.append(grown - rank)
-            rank = grown
-        left = size - rank
+        bases = [np.concatenate([np.ones((self.n_cells, 1)), *blocks[:n]], axis=1) for n in range(len(blocks) + 1)]
+        ranks = [int(np.linalg.matrix_rank(basis)) for basis in bases]
+        df, left = [grown - rank for rank, grown in itertools.pairwise(ranks)], size - ranks[-1]
         # Shares are solutions of linear equations: a billionth of the variance is rounding error.
         shares = [without_rounding(float(share[0]), 1e3) for share in point]
         rest = without_rounding(residual, 1e3)
@@ -282,15 +272,13 @@ class _Fits:
             solution = np.linalg.pinv(inner, rcond=1e-10, hermitian=True) @ cross[:, :, None]
         else:
             # A level can be missing in a resample; a tiny ridge keeps the equations solvable.
-            ridge = (1e-9 * self.n)[:, None, None] * np.eye(len(picked))
-            solution = np.linalg.solve(inner + ridge, cross[:, :, None])
+            solution = np.linalg.solve(inner + (1e-9 * self.n)[:, None, None] * np.eye(len(picked)), cross[:, :, None])
         share: Floats = np.einsum("bi,bi->b", cross, solution[:, :, 0]) / self.total
         return share
 
 
 def _effect_columns(codes: Ints, levels: int) -> Floats:
-    coding = np.concatenate([np.eye(levels - 1), -np.ones((1, levels - 1))])
-    columns: Floats = coding[codes]
+    columns: Floats = np.concatenate([np.eye(levels - 1), -np.ones((1, levels - 1))])[codes]
     return columns
 
 

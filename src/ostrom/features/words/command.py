@@ -67,14 +67,14 @@ def traces(
         "match": {one.name: one.mode for one in lists},
         "by": groups,
         "groups": rows,
-        **({"sensitivity": [one._asdict() for one in rules]} if sensitivity else {}),
+        **({"sensitivity": rules} if sensitivity else {}),
     }
     rule_table = TextTable(
         "the same lists under every rule (* is the list's own)",
         ["list", "match", "matches", "per 1,000 words", "share of traces"],
         [
-            [one.words.replace("_", " "), f"{one.match}{' *' if one.used else ''}", one.matches,
-             _short(one.per_1000_words), _short(one.share_of_traces)]
+            [one["words"].replace("_", " "), f"{one['match']}{' *' if one['used'] else ''}", one["matches"],
+             _short(one["per_1000_words"]), _short(one["share_of_traces"])]
             for one in rules
         ],
     )  # fmt: skip

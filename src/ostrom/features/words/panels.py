@@ -1,7 +1,7 @@
 """Panels about reasoning: why traces are missing, word counts, and texts with highlighted words."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
@@ -47,15 +47,11 @@ def traces_by(data: RunData, by: Sequence[str]) -> dict[tuple[Any, ...], int]:
     return {tuple(row[column] for column in by): row["traces"] for row in rows}
 
 
-class SampledTrace(NamedTuple):
-    """A trace with its match, round and player."""
+def sampled(data: RunData, most: int) -> list[dict[str, Any]]:
+    """Return one pseudo-randomly chosen trace from each cell, at most ``most`` cells evenly spread.
 
-    where: list[str]
-    text: str
-
-
-def sampled(data: RunData, most: int) -> list[SampledTrace]:
-    """Return one pseudo-randomly chosen trace from each cell, at most ``most`` cells evenly spread."""
+    A row has its ``text``, and says ``where`` it comes from.
+    """
     keys = ", ".join(quoted(name) for name in ["agent", *data.factors])
     rows = data.records(
         "SELECT arg_min(id, (id * 2654435761) % 4294967296) AS id, min(match) AS first "
@@ -67,7 +63,7 @@ def sampled(data: RunData, most: int) -> list[SampledTrace]:
         key = dict(zip(columns, values, strict=True))
         factors = [f"{pretty(name)} {written(key[name])}" for name in data.factors]
         ends = [f"match {key['match']}", f"player {key['player']}", f"reasoning {key['reasoning']}"]
-        samples[key["id"]] = SampledTrace([str(key["agent"]), *factors, *ends], text)
+        samples[key["id"]] = {"where": [str(key["agent"]), *factors, *ends], "text": text}
     return [samples[number] for number in chosen if number in samples]
 
 
@@ -88,26 +84,12 @@ def highlighted(text: str, spans: Sequence[Span] | None = None) -> Markup:
     return Markup("").join([*parts, Markup.escape(text[at:])])
 
 
-class TracePair(NamedTuple):
-    """Traces of one cell at two levels of a factor."""
-
-    cell: str
-    ids: list[int]
-
-
-class PairedTraces(NamedTuple):
-    """All pairs of traces, and the two levels of the factor."""
-
-    levels: Sequence[Any]
-    pairs: list[TracePair]
-
-
 def paired_traces(
     data: RunData, factor: str, levels: Sequence[Any] | None, number: int, seat: int, cooperation: float = 0.0
-) -> PairedTraces:
-    """The first traces of every cell in one round and seat that were played at both levels of a factor.
+) -> dict[str, Any]:
+    """Return two ``levels`` of a factor, and for every cell that was played at both the ``ids`` of its first traces.
 
-    Only of players who cooperate at least so often.
+    These are the ``pairs``, in one round and seat, and only of players who cooperate at least so often.
     """
     cell = ", ".join(f"t.{quoted(c)}" for c in ["agent", *(f for f in data.factors if f != factor), "seed"])
     rows = data.records(
@@ -122,8 +104,8 @@ def paired_traces(
     ends = levels or ([all_levels[0], all_levels[-1]] if len(all_levels) > 1 else [])
     cells = grouped((row["cell"], (row["level"], row["id"])) for row in reversed(rows))
     firsts = [(cell, dict(of)) for cell, of in reversed(cells.items())]
-    both = [TracePair(cell, [of[end] for end in ends]) for cell, of in firsts if {*ends} <= {*of}]
-    return PairedTraces(ends, both if len({*ends}) == 2 else [])
+    both = [{"cell": cell, "ids": [of[end] for end in ends]} for cell, of in firsts if {*ends} <= {*of}]
+    return {"levels": ends, "pairs": both if len({*ends}) == 2 else []}
 
 
 def texts_of(data: RunData, ids: list[int]) -> dict[int, str]:

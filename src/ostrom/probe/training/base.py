@@ -76,8 +76,7 @@ def find_base(name: str) -> Base:
 def folder_hash(path: Path) -> str:
     """Return the sha256 over names and hashes of all loaded files."""
     files = sorted({file for pattern in LOADED for file in path.glob(pattern)})
-    lines = "".join(f"{file.name} {file_hash(file)}\n" for file in files)
-    return hashlib.sha256(lines.encode()).hexdigest()
+    return hashlib.sha256("".join(f"{file.name} {file_hash(file)}\n" for file in files).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +127,7 @@ def preflight(tokens: Tokens, name: str) -> None:
     rendered = str(
         tokens.tokenizer.apply_chat_template([*messages, {"role": "assistant", "content": reply}], tokenize=False)
     )
-    wanted = tokens.prompt(messages) + reply + tokens.end_text
-    if rendered.rstrip() != wanted.rstrip():
+    if rendered.rstrip() != (tokens.prompt(messages) + reply + tokens.end_text).rstrip():
         raise UsageError(
             f"{name}: a rendered conversation is not prompt + reply + {tokens.end_text!r}: it ends with "
             f"{rendered[-40:]!r}; an adapter would learn the wrong end (is the tokenizer the model's own?)"
@@ -145,13 +143,8 @@ def load_model(base: Base, device: str, dtype: str) -> Any:
     """Load the weights for training on a device; a GGUF file is dequantised."""
     torch, transformers = needed("torch"), needed("transformers")
     transformers.utils.logging.disable_progress_bar()
-    options: dict[str, Any] = {"dtype": getattr(torch, dtype)}
-    if base.gguf:
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            str(base.path.parent), gguf_file=base.path.name, **options
-        )
-    else:
-        model = transformers.AutoModelForCausalLM.from_pretrained(str(base.path), **options)
+    folder, file = (base.path.parent, {"gguf_file": base.path.name}) if base.gguf else (base.path, {})
+    model = transformers.AutoModelForCausalLM.from_pretrained(str(folder), dtype=getattr(torch, dtype), **file)
     model.to(device=device, dtype=getattr(torch, dtype))
     model.eval()
     for parameter in model.parameters():

@@ -107,8 +107,7 @@ def encode(rows: Sequence[dict[str, Any]], tokens: Tokens, most: int, truncate: 
 def _without_history(messages: list[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
     """Yield the messages with one more of the oldest rounds removed each time."""
     rounds = sorted({int(m[1]) for message in messages for m in _ROUND.finditer(message["content"])})
-    for last in rounds:
-        yield [{**message, "content": _since(message["content"], last)} for message in messages]
+    return ([{**message, "content": _since(message["content"], last)} for message in messages] for last in rounds)
 
 
 def _since(text: str, last: int) -> str:

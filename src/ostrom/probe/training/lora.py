@@ -78,11 +78,11 @@ def attach(model: Any, shape: Shape, seed: int) -> dict[str, Any]:
 
 def tensors(layers: dict[str, Any]) -> dict[str, Any]:
     """Return the trained parameters under peft's names."""
-    named = {}
-    for name, layer in layers.items():
-        for part in ("lora_A", "lora_B"):
-            named[f"base_model.model.{name}.{part}.weight"] = getattr(layer, part)
-    return named
+    return {
+        f"base_model.model.{name}.{part}.weight": getattr(layer, part)
+        for name, layer in layers.items()
+        for part in ("lora_A", "lora_B")
+    }
 
 
 def load_into(layers: dict[str, Any], saved: dict[str, Any]) -> None:
@@ -207,8 +207,7 @@ def write_probes(
             for name, layer in layers.items():
                 layer.scale = scales[name]
             probes.append({"messages": turns, "begun": beginning, "adapter": with_adapter, "base": without})
-    text = json.dumps(probes, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(folder / PROBES, text.encode())
+    write_atomically(folder / PROBES, (json.dumps(probes, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def _top(model: Any, tokens: Tokens, ids: list[int]) -> list[list[Any]]:
@@ -260,8 +259,9 @@ def parity(folder: Path, adapter: Path, model: Path, threads: int = 2) -> Parity
         base = _difference(places[0]["base"], _token_chances(runtime, places[0], 0.0))
     finally:
         runtime.close()
-    moved = max(_difference(p["adapter"], {i: v for i, _, v in p["base"]}) for p in places)
-    return Parity(len(places), tuned, base, moved)
+    return Parity(
+        len(places), tuned, base, max(_difference(p["adapter"], {i: v for i, _, v in p["base"]}) for p in places)
+    )
 
 
 def read_parity(path: Path) -> Parity | None:

@@ -159,10 +159,10 @@ def reply_losses(model: Any, examples: Sequence[Encoded]) -> Any:
     hidden = decoder(input_ids=ids.to(device), attention_mask=mask.to(device), use_cache=False).last_hidden_state
     logits = model.get_output_embeddings()(hidden[rows, columns]).float()
     each = torch.nn.functional.cross_entropy(logits, torch.tensor(targets, device=device), reduction="none")
-    lengths = torch.tensor([len(e.reply) for e in examples], dtype=each.dtype, device=device)
     # A product instead of an in-place scatter: its order of addition is fixed on every device.
-    belongs = torch.tensor(rows, device=device) == torch.arange(len(examples), device=device)[:, None]
-    return (belongs.to(each.dtype) @ each) / lengths
+    return (
+        (torch.tensor(rows, device=device) == torch.arange(len(examples), device=device)[:, None]).to(each.dtype) @ each
+    ) / torch.tensor([len(e.reply) for e in examples], dtype=each.dtype, device=device)
 
 
 def held_out_loss(model: Any, examples: Sequence[Encoded], micro: int) -> float | None:
@@ -263,14 +263,16 @@ def train_adapter(
         (out / PARITY).unlink(missing_ok=True)
         did.append("converted")
     if (out / GGUF).is_file() and not (out / PARITY).is_file() and versions("xllamacpp")["xllamacpp"] is not None:
-        compared = asdict(parity(out, out / GGUF, base.path))
-        write_atomically(out / PARITY, (json.dumps(compared, indent=1) + "\n").encode())
+        write_atomically(
+            out / PARITY, (json.dumps(asdict(parity(out, out / GGUF, base.path)), indent=1) + "\n").encode()
+        )
         did.append("compared")
     card = model_card(record, (out / GGUF).is_file()).encode()
     if not (out / CARD).is_file() or (out / CARD).read_bytes() != card:
         write_atomically(out / CARD, card)
-    progress = Progress(record["steps"], record["steps"], record["losses"])
-    return Trained(out, progress, tuple(did), record, read_parity(out / PARITY))
+    return Trained(
+        out, Progress(record["steps"], record["steps"], record["losses"]), tuple(did), record, read_parity(out / PARITY)
+    )
 
 
 def _train(
@@ -359,10 +361,8 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
 
 
 def _flat(data: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in data.items():
-        flat.update(value if isinstance(value, dict) else {key: value})
-    return flat
+    nested = (value if isinstance(value, dict) else {key: value} for key, value in data.items())
+    return {key: value for settings in nested for key, value in settings.items()}
 
 
 def _device(wanted: str) -> str:

@@ -56,8 +56,10 @@ def conduct_measure(name: str, definition: str) -> Measure:
     """Return the measure of one of the ``MEASURES``; a match is weighted by its occasions."""
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
-        for (match, player), (times, occasions) in tallies(*_rows(data)).get(name, {}).items():
-            yield {"match": match, "player": player, "value": times / occasions, "weight": float(occasions)}
+        return (
+            {"match": match, "player": player, "value": times / occasions, "weight": float(occasions)}
+            for (match, player), (times, occasions) in tallies(*_rows(data)).get(name, {}).items()
+        )
 
     return Measure(
         name=name,
@@ -107,15 +109,13 @@ def _summed(tallies: Iterable[Sequence[int]]) -> list[int]:
 
 
 def _rows(data: RunData) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    decisions = data.records(
+    return data.records(
         "SELECT mechanism, game, agent, seat, kind, answer, match, player FROM decisions "
         f"WHERE {DONE} AND kind IN ('vote', 'sign', 'act') ORDER BY match, step, player"
-    )
-    matches = data.records(
+    ), data.records(
         "SELECT mechanism, game, agent, seat, match, player, facts FROM matches "
         f"WHERE {DONE} AND facts IS NOT NULL ORDER BY match, player"
     )
-    return decisions, matches
 
 
 def _type(row: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -176,8 +176,7 @@ def _shares(data: RunData, key: tuple[str, str, str], rows: Sequence[Mapping[str
     chosen, stated = dict[str, int](), dict[str, float]()
     for row in rows:
         odds = orjson.loads(row["probabilities"] or "{}")
-        offered = data.unit(row["first"]).game.actions[row["seat"] - 1]
-        for choice in dict.fromkeys((*offered, row["answer"], *odds)):
+        for choice in dict.fromkeys((*data.unit(row["first"]).game.actions[row["seat"] - 1], row["answer"], *odds)):
             chosen[choice] = chosen.get(choice, 0)
             stated[choice] = stated.get(choice, 0.0) + row["n"] * odds.get(choice, 0.0)
         chosen[row["answer"]] += row["n"]

@@ -123,14 +123,18 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
     if isinstance(rules, Designed) and rules.name in ("mediation", "contracting"):
         return rules.name.capitalize(), "given designs" if rules.fixed else ""
     if rules.name == "repetition":
-        odd = [word for word in ("predict", "noise") if getattr(rules, word, None)]
-        odd += ["random end"] if getattr(rules, "stopping", "fixed") != "fixed" else []
-        return "Repetition", ", ".join([*_future(rules, facts), *_windows(unit), *odd])
+        odd = {
+            "predict": getattr(rules, "predict", None),
+            "noise": getattr(rules, "noise", None),
+            "random end": getattr(rules, "stopping", "fixed") != "fixed",
+        }
+        settings = [*_future(rules, facts), *_windows(unit), *(name for name, applies in odd.items() if applies)]
+        return "Repetition", ", ".join(settings)
     if rules.name == "reputation":
         higher = facts["order"] == "higher"
-        windows = [] if facts["window"] == WINDOW else [f"window {facts['window']}"]
-        nested = [f"depth {facts['depth']}"] if higher and facts["depth"] != DEPTH else []
-        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, facts), *windows, *nested])
+        own = {"window": WINDOW, **({"depth": DEPTH} if higher else {})}
+        odd_sizes = (f"{name} {facts[name]}" for name, size in own.items() if facts[name] != size)
+        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, facts), *odd_sizes])
     return None
 
 
@@ -195,8 +199,7 @@ COOPERATION = "cooperative_action_rate_pct"
 def means(found: PublishedMatches) -> Iterator[RunFigure]:
     """Yield payoffs of games that pay as printed, and all rates of cooperation."""
     paid = [p for p in found.points if p.game in found.payable]
-    plain = [replace(p, value=p.score, bounds=p.score_bounds) for p in paid]
-    for (mechanism, game), of in by_cell(plain).items():
+    for (mechanism, game), of in by_cell([replace(p, value=p.score, bounds=p.score_bounds) for p in paid]).items():
         yield from _each(mechanism, game, PAYOFF, of)
     for (mechanism, game), of in by_cell(paid).items():
         # For single games only the mean of all models is published on this scale.
@@ -227,9 +230,8 @@ def _each(mechanism: str, game: str, measure: str, points: Sequence[Point]) -> I
 def _own(mechanism: str, game: str, measure: str, agent: str | None, points: Sequence[Point]) -> RunFigure:
     name, setting = split_label(mechanism)
     mean = normalised_mean(points)
-    return RunFigure(
-        (name, game, setting, measure), agent, mean.mean, mean.low, mean.high, None, mean.matches
-    )  # fmt: skip
+    own = mean.estimate
+    return RunFigure((name, game, setting, measure), agent, own.value, own.low, own.high, None, mean.matches)
 
 
 DELEGATE, SIGN = "all_players_delegate_pct", "contracts_signed_by_all_pct"
@@ -245,14 +247,14 @@ def conduct(found: PublishedMatches) -> Iterator[RunFigure]:
         elif "in_force" in facts:
             # A contract comes into force if nobody refuses to sign it.
             united[row["match"]] = SIGN, bool(facts["in_force"])
-    first = {point.match: point for point in reversed(found.points)}
     points = [
         replace(point, type="all", value=100.0 * united[match][1], bounds=(0.0, 100.0))
-        for match, point in reversed(first.items())
+        for match, point in reversed({point.match: point for point in reversed(found.points)}.items())
         if match in united
     ]
-    for (mechanism, game), of in by_cell(points).items():
-        yield _own(mechanism, game, united[of[0].match][0], None, of)
+    return (
+        _own(mechanism, game, united[of[0].match][0], None, of) for (mechanism, game), of in by_cell(points).items()
+    )
 
 
 FITNESS, NORMALISED_FITNESS = "fitness_after_replicator", "fitness_after_replicator_normalised"
@@ -291,13 +293,13 @@ def evolution(found: PublishedMatches, data: RunData) -> tuple[list[RunFigure], 
             continue
         exact = all(map(certain, one.numbers))
         for measure, agent, value in evolved:
-            run = _RunValue(value, exact, len(one.matches), one.unfinished)
-            figures.setdefault((mechanism, game, measure, agent), []).append(run)
-    remarks = [
+            figures.setdefault((mechanism, game, measure, agent), []).append(
+                _RunValue(value, exact, len(one.matches), one.unfinished)
+            )
+    return [*_by_game(figures), *_over_games(figures)], [
         f"Not compared: what evolves under {', '.join(dict.fromkeys(places))}: {why}."
         for why, places in grouped(problems).items()
     ]
-    return [*_by_game(figures), *_over_games(figures)], remarks
 
 
 def _tournaments(found: PublishedMatches, data: RunData) -> Iterator[Tournament]:
@@ -345,11 +347,21 @@ def evolution_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
 def _mean_of(
     cell: tuple[str, ...], agent: str | None, values: Sequence[float], games: Sequence[list[_RunValue]], measure: str
 ) -> RunFigure:
-    """Return the figure of the mean of some values, with the interval over the runs behind them."""
+    """Return the figure of the mean of some values, with an interval over their runs; games weigh the same."""
+    all_runs = [run for runs in games for run in runs]
+    limits = partly_exact_mean(
+        [run.value for run in all_runs],
+        [run.exact for run in all_runs],
+        [1 / len(runs) for runs in games for _ in runs],
+        strata=[place for place, runs in enumerate(games) for _ in runs],
+        bounds=(1.0, float(TYPES)) if measure == RANK else (None, None),
+        unit="run",
+    ).limits()
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else None
-    matches, unfinished = (sum(run[place] for runs in games for run in runs) for place in (2, 3))
+    unfinished = sum(run.unfinished for run in all_runs)
     doubts = (f"{unfinished} matches of the tournament are not finished",) if unfinished else ()
-    return RunFigure(cell, agent, fmean(values), *_interval(games, measure), error, int(matches), doubts)
+    matches = sum(run.matches for run in all_runs)
+    return RunFigure(cell, agent, fmean(values), limits.low, limits.high, error, matches, doubts)
 
 
 def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
@@ -369,20 +381,6 @@ def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[RunFigure]:
         yield _mean_of(cell, agent, means, list(of.values()), measure)
 
 
-def _interval(games: Sequence[list[_RunValue]], measure: str) -> tuple[float | None, float | None]:
-    """Return the interval of a mean over runs, with equal weights of games; the unit is a run."""
-    inference = partly_exact_mean(
-        [run.value for runs in games for run in runs],
-        [run.exact for runs in games for run in runs],
-        [1 / len(runs) for runs in games for _ in runs],
-        strata=[place for place, runs in enumerate(games) for _ in runs],
-        bounds=(1.0, float(TYPES)) if measure == RANK else (None, None),
-        unit="run",
-    )
-    limits = inference.limits()
-    return limits.low, limits.high
-
-
 NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
 
 
@@ -397,8 +395,9 @@ def designs(found: PublishedMatches, data: RunData) -> Iterator[RunFigure]:
         if not isinstance(unit.mechanism, Design) or entry is None or entry[0] not in found.payable:
             continue
         verdict = quality(unit.mechanism.rules, unit.game, orjson.loads(row["facts"])["design"])
-        design = entry[0], (verdict.equilibrium, verdict.dominant, row["policies"] > 0)
-        verdicts.setdefault((unit.mechanism.name.capitalize(), row["agent"]), []).append(design)
+        verdicts.setdefault((unit.mechanism.name.capitalize(), row["agent"]), []).append(
+            (entry[0], (verdict.equilibrium, verdict.dominant, row["policies"] > 0))
+        )
     for (mechanism, agent), cases in verdicts.items():
         games, count = grouped(cases), len(cases)
         if set(games) != FOUR:
@@ -408,11 +407,10 @@ def designs(found: PublishedMatches, data: RunData) -> Iterator[RunFigure]:
         for place, measure in enumerate((NASH, DOMINANT)):
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())
             shares = [share_of(sum(one[place] for one in of), len(of), unit="design") for of in games.values()]
-            of_share = combined([(100 / len(shares), one) for one in shares]).limits()
+            limits = combined([(100 / len(shares), one) for one in shares]).limits()
             yield RunFigure(
-                (mechanism, ALL_FOUR, "", measure), agent, share,
-                of_share.low, of_share.high, None, count, doubts,
-            )  # fmt: skip
+                (mechanism, ALL_FOUR, "", measure), agent, share, limits.low, limits.high, None, count, doubts
+            )
 
 
 def motives(data: RunData) -> Iterator[RunFigure]:

@@ -6,7 +6,7 @@ that then cooperates for all), and is the cooperative action (under a mediator: 
 for every seat? Designs that a policy put in place of unreadable ones are judged too, and marked.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,27 +24,11 @@ from ostrom.mechanisms.incentives import TOLERANCE, is_equilibrium, is_weakly_do
 from ostrom.mechanisms.single import compared_game
 
 
-class MadeDesign(NamedTuple):
-    """A design of a run; ``design`` is None if it was never made."""
+def made_designs(data: RunData) -> Iterator[dict[str, Any]]:
+    """Yield every design of a run in the order of preparations, as text; None if it was never made.
 
-    mechanism: str
-    game: str
-    type: str
-    seat: int
-    seed: int
-    state: str
-    design: str | None
-    equilibrium: bool | None
-    """Whether universal cooperation is an equilibrium under the design."""
-    dominant: bool | None
-    """Whether cooperating (or delegating to a mediator) is weakly dominant."""
-    policy: bool
-    """Whether the study's policy put this design in place of an unreadable one."""
-
-
-def made_designs(data: RunData) -> list[MadeDesign]:
-    """Every design of a run, in the order of preparations."""
-    designs = []
+    ``equilibrium`` and ``dominant`` are its qualities, ``policy`` says that it replaces an unreadable one.
+    """
     for row in data.records(
         "SELECT match, mechanism, game, agent, seat, seed, state, facts, policies FROM matches "
         "WHERE unit = 'preparation' ORDER BY match"
@@ -53,40 +37,25 @@ def made_designs(data: RunData) -> list[MadeDesign]:
         if not isinstance(unit.mechanism, Design):
             continue
         design = orjson.loads(row["facts"])["design"] if row["state"] == "done" else None
-        judged = None if design is None else quality(unit.mechanism.rules, unit.game, design)
-        designs.append(
-            MadeDesign(
-                row["mechanism"], row["game"], row["agent"], row["seat"], row["seed"], row["state"],
-                None if design is None else " ".join(map(str, design)),
-                None if judged is None else judged.equilibrium,
-                None if judged is None else judged.dominant,
-                row["policies"] > 0,
-            )
-        )  # fmt: skip
-    return designs
+        verdict = None if design is None else quality(unit.mechanism.rules, unit.game, design)
+        yield {
+            **{name: row[name] for name in ("mechanism", "game", "seat", "seed", "state")},
+            "type": row["agent"],
+            "design": None if design is None else " ".join(map(str, design)),
+            "equilibrium": verdict and verdict.equilibrium,
+            "dominant": verdict and verdict.dominant,
+            "policy": row["policies"] > 0,
+        }
 
 
-class DesignShare(NamedTuple):
-    """The share of a type's designs with a quality, with an interval over designs."""
-
-    mechanism: str
-    game: str
-    type: str
-    quality: str
-    share: Any
-    low: float | None
-    high: float | None
-
-
-def design_shares(designs: Sequence[MadeDesign], qualities: Iterable[str]) -> list[DesignShare]:
-    """The share of designs with each quality, by mechanism, game and designer."""
-    groups = grouped(((d.mechanism, d.game, d.type), d) for d in designs if d.design is not None)
-    design_rows = []
+def design_shares(designs: Iterable[Mapping[str, Any]], qualities: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the share of designs with each quality, by mechanism, game and designer, with an interval over designs."""
+    groups = grouped(((d["mechanism"], d["game"], d["type"]), d) for d in designs if d["design"] is not None)
     for key, of in groups.items():
         for name in qualities:
-            share = share_of(sum(getattr(one, name) for one in of), len(of), unit="design").limits()
-            design_rows.append(DesignShare(*key, name, share.value, share.low, share.high))
-    return design_rows
+            share = share_of(sum(one[name] for one in of), len(of), unit="design").limits()
+            columns = dict(zip(("mechanism", "game", "type"), key, strict=True))
+            yield {**columns, "quality": name, "share": share.value, "low": share.low, "high": share.high}
 
 
 class NeededContinuation(NamedTuple):
@@ -113,10 +82,12 @@ def continuation_of(unit: Unit) -> NeededContinuation:
     game, mechanism = unit.game, unit.mechanism
     build = partial(NeededContinuation, game.name, str(unit.cell.get("mechanism", mechanism.name)))
     if mechanism.name in ("repetition", "reputation", "punishment"):
-        window = getattr(mechanism, "window", None) if mechanism.name == "reputation" else None
-        needed = least_continuation(game, punished=window)
-        stated_chance = getattr(mechanism, "told", {}).get("continuation")
-        had = stated_chance if stated_chance is not None else getattr(mechanism, "discount", None)
+        needed = least_continuation(
+            game, punished=getattr(mechanism, "window", None) if mechanism.name == "reputation" else None
+        )
+        had = getattr(mechanism, "told", {}).get("continuation")
+        if had is None:
+            had = getattr(mechanism, "discount", None)
         if needed is None:
             return build(None, had, "no", "somebody gains by leaving it, whatever the continuation")
         if had is None:
@@ -157,8 +128,7 @@ def quality(rules: Designed, game: Game, design: Sequence[int], tolerance: float
     if not profiles:
         return Quality(False, False)
     induced = rules.induced(game, design)
-    pivotal = tuple(rules.pivotal(game, seat) for seat in range(game.seats))
     return Quality(
         any(is_equilibrium(induced, profile, tolerance) for profile in profiles),
-        all(is_weakly_dominant(induced, seat, action, tolerance) for seat, action in enumerate(pivotal)),
+        all(is_weakly_dominant(induced, seat, rules.pivotal(game, seat), tolerance) for seat in range(game.seats)),
     )

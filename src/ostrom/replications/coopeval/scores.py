@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -97,15 +97,6 @@ class Point:
     """The smallest and largest possible score of the seat."""
 
 
-class Benchmark(NamedTuple):
-    """A seat's payoff if all defect (0 on the scale) and if all cooperate (1)."""
-
-    game: str
-    seat: int
-    equilibrium: float
-    cooperation: float
-
-
 @dataclass(frozen=True)
 class Points:
     """All points of a run, the scale of every game, and games without a scale (with the reason)."""
@@ -117,43 +108,24 @@ class Points:
     """The number of seats without a score of the requested kind."""
 
     @property
-    def benchmarks(self) -> list[Benchmark]:
-        """The ends of the scale of every seat."""
+    def benchmarks(self) -> list[dict[str, Any]]:
+        """The ends of the scale of every seat: its payoff if all defect (0) and if all cooperate (1)."""
         return [
-            Benchmark(game, seat, *ends)
+            {"game": game, "seat": seat, "equilibrium": low, "cooperation": high}
             for game, scale in self.scales.items()
-            for seat, ends in enumerate(zip(scale.equilibrium, scale.cooperation, strict=True), 1)
+            for seat, (low, high) in enumerate(zip(scale.equilibrium, scale.cooperation, strict=True), 1)
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A mean of normalised scores, with the number of matches, runs and designs behind it."""
+    """A mean of normalised scores over types, then over games, with the number of matches, runs and designs."""
 
     estimate: Estimate
+    """The mean, its interval, and the mechanism, game or type that it belongs to."""
     matches: int
     runs: int
     designs: int
-
-    @property
-    def key(self) -> Mapping[str, str]:
-        """The mechanism, game or type that the mean belongs to."""
-        return self.estimate.key
-
-    @property
-    def mean(self) -> float:
-        """The mean over types, then over games."""
-        return self.estimate.value
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the interval, where there is one."""
-        return self.estimate.low
-
-    @property
-    def high(self) -> float | None:
-        """The upper end of the interval, where there is one."""
-        return self.estimate.high
 
 
 def match_rows(data: RunData) -> list[dict[str, Any]]:
@@ -245,14 +217,13 @@ def _bounded(points: Sequence[Point]) -> list[Point]:
         return low is not None and high is not None and low - 1e-9 <= point.score <= high + 1e-9
 
     added = {(p.mechanism, p.game) for p in points if not within(p)}
-    none: Bounds = (None, None)
-    return [replace(p, bounds=none, score_bounds=none) if (p.mechanism, p.game) in added else p for p in points]
+    unknown: dict[str, Bounds] = dict.fromkeys(("bounds", "score_bounds"), (None, None))
+    return [replace(p, **unknown) if (p.mechanism, p.game) in added else p for p in points]  # type: ignore[arg-type]
 
 
 def design_of(players: Sequence[Mapping[str, Any]], match: int) -> str:
     """Return the designer (type and seat) of a match's design; else the match itself."""
-    text = players[0]["facts"]
-    facts = orjson.loads(text) if text else {}
+    facts = orjson.loads(players[0]["facts"] or "{}")
     for proposal in facts.get("proposals", ()):
         if proposal["label"] == facts.get("winner"):
             designer = players[proposal["seat"]]
@@ -302,36 +273,21 @@ MOST = 5
 ONE_IN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Outlier:
-    """A match and the mean that it moves."""
+def outliers(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Return the outliers of each mean (mechanism, game, type), the largest shift first.
 
-    mechanism: str
-    game: str
-    type: str
-    match: int
-    seed: int
-    score: float
-    """The type's mean score in this match."""
-    mean: float
-    """The normalised mean of all matches."""
-    without: float
-    """The normalised mean without the outliers."""
-    shift: float
-    """The contribution of this match alone."""
-    half_width: float
-    """Half the width of the interval of the mean without the outliers."""
-
-
-def outliers(points: Sequence[Point]) -> list[Outlier]:
-    """Return the outliers of each mean (mechanism, game, type), the largest shift first."""
+    ``score`` is the type's mean score in the match, ``mean`` the normalised mean of all matches, ``without`` that
+    without the outliers, whose interval has the ``half_width``, and ``shift`` what this match alone adds to it.
+    """
     groups = grouped(((p.mechanism, p.game, p.type), (p.match, p)) for p in points)
-    candidates = [outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))]
     # Rounded, here and below, so that last digits decide neither an order nor who is excluded.
-    return sorted(candidates, key=lambda o: -round(abs(o.shift), 9))
+    return sorted(
+        (outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))),
+        key=lambda o: -round(abs(o["shift"]), 9),
+    )
 
 
-def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[Outlier]:
+def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[dict[str, Any]]:
     if len(matches) < FEWEST:
         return []
     everything = [p for of in matches.values() for p in of]
@@ -350,10 +306,11 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
         half = half_width(core)
         if half is not None and all(abs(shift) > half for shift in shifts.values()):
             return [
-                Outlier(
-                    *key, m, matches[m][0].seed, fsum(p.score for p in matches[m]) / len(matches[m]),
-                    overall, rest, shift, half,
-                )
+                {
+                    **dict(zip(("mechanism", "game", "type"), key, strict=True)), "match": m,
+                    "seed": matches[m][0].seed, "score": fsum(p.score for p in matches[m]) / len(matches[m]),
+                    "mean": overall, "without": rest, "shift": shift, "half_width": half,
+                }
                 for m, shift in shifts.items()
             ]  # fmt: skip
     return []
@@ -361,8 +318,7 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
 
 def half_width(points: Sequence[Point]) -> float | None:
     """Half the width of the interval of the points' mean; 0 if all are equal, None without an interval."""
-    units = {(p.seed, p.design) for p in points}
-    if len(units) < 2:
+    if len({(p.seed, p.design) for p in points}) < 2:
         return None
     inference = mean_of([p.value for p in points], clusters=[(p.seed, p.design) for p in points])
     if inference.alike:

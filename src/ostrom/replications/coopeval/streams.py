@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from ostrom.data.rundata import RunData
-from ostrom.features.evolution.evolution import (
-    DynamicsResult,
-    EvolutionSettings,
-    Tournament,
-    evolve,
-    replicator_paths,
-    run_tournaments,
-)
+from ostrom.features.evolution.evolution import DynamicsResult, Tournament, evolve, replicator_paths, run_tournaments
 from ostrom.ground.errors import OstromError
 from ostrom.replications.coopeval.scores import match_rows, nothing_yet
 from ostrom.reports.canvas import Canvas, Spec, drawing
@@ -37,7 +30,7 @@ class MechanismEvolution(Panel):
     title = "Population streams"
 
     def __init__(self, eta: float = 0.1, steps: int = 1000, expected: bool = False) -> None:
-        self.settings = EvolutionSettings(eta=eta, steps=steps)
+        self.settings = {"eta": eta, "steps": steps}
         self.expected = bool(expected)
 
     def draw(self, data: RunData) -> Drawn:
@@ -75,7 +68,7 @@ def _called(tournament: Tournament) -> str:
     return " · ".join(written(value) for value in dict.fromkeys(tournament.cell.values()))
 
 
-def _streams(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: EvolutionSettings) -> Figure:
+def _streams(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: Mapping[str, Any]) -> Figure:
     total: dict[str, float] = {}
     for _, result in evolved:
         for name, share in result.shares["final"].items():
@@ -98,8 +91,8 @@ def _streams(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: Evo
             ]
     facets = list(dict.fromkeys(row["facet"] for row in rows))
     caption = (
-        f"Shares of types under the discrete exponential replicator (eta {settings.eta:g}, at most "
-        f"{settings.steps} steps, equal shares at the start) on mean scores of all runs."
+        f"Shares of types under the discrete exponential replicator (eta {settings['eta']:g}, at most "
+        f"{settings['steps']} steps, equal shares at the start) on mean scores of all runs."
     )
     return Figure("mechanisms_streams", streams(rows, facets, palette), caption, "Stacked areas of population shares.")
 
@@ -110,16 +103,13 @@ def _sampled(count: int) -> list[int]:
     >>> _sampled(3)
     [0, 1, 2]
     """
-    grid = (np.linspace(0, 1, POINTS) ** 2 * (count - 1)).round().astype(int)
-    return sorted({int(step) for step in grid})
+    return sorted({int(step) for step in (np.linspace(0, 1, POINTS) ** 2 * (count - 1)).round().astype(int)})
 
 
-def _simplex(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: EvolutionSettings) -> Figure:
+def _simplex(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: Mapping[str, Any]) -> Figure:
     paths = {}
     for tournament, _ in evolved:
-        states = replicator_paths(
-            tournament.tensor().values, np.array(STARTS), eta=settings.eta or 0.1, steps=settings.steps or 1000
-        )
+        states = replicator_paths(tournament.tensor().values, np.array(STARTS), **settings)
         drawn = states[_sampled(len(states))]
         paths[_called(tournament)] = [drawn[:, start].tolist() for start in range(len(STARTS))]
     types = evolved[0][0].types
@@ -149,8 +139,7 @@ def type_colours(types: Sequence[str]) -> dict[str, str]:
     """A colour per type; with more types than colours the last ones share grey as "others"."""
     if len(types) <= MOST_COLOURS:
         return dict(zip(types, PALETTE, strict=False))
-    colours = dict(zip(types[: MOST_COLOURS - 1], PALETTE, strict=False))
-    return {**colours, REST: REST_COLOUR}
+    return {**dict(zip(types[: MOST_COLOURS - 1], PALETTE, strict=False)), REST: REST_COLOUR}
 
 
 @drawing
@@ -176,8 +165,9 @@ def streams(
             "order": quantity("place"),
         }  # fmt: skip
         of = [dict(row) for row in rows if row["facet"] == facet]
-        area = marks("area", encoding, interpolate="monotone")
-        panels.append(view([area], width, 150, above(canvas, facet, width), of))
+        panels.append(
+            view([marks("area", encoding, interpolate="monotone")], width, 150, above(canvas, facet, width), of)
+        )
     return grid(panels, columns, align="each")
 
 

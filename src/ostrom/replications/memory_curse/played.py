@@ -77,9 +77,8 @@ def why_empty(data: RunData, lacking: str) -> str:
 def by_policy(data: RunData) -> list[str]:
     """Return a warning if the policy chose in place of an agent."""
     worst = max((row["by_policy"] or 0.0 for row in played(data)), default=0.0)
-    if not worst:
-        return []
-    return [f"In some matches up to {100 * worst:.0f} % of a player's actions were given by the policy."]
+    text = f"In some matches up to {100 * worst:.0f} % of a player's actions were given by the policy."
+    return [text] if worst else []
 
 
 def of_player(data: RunData, column: str) -> Rows:
@@ -106,8 +105,7 @@ def deviations(data: RunData) -> Rows:
         if len(of) > 1:
             mean, factor = math.fsum(rate for _, rate in of) / len(of), math.sqrt(len(of) / (len(of) - 1))
             for row, rate in of:
-                identity = {name: row[name] for name in ("match", "player", *SPLITS)}
-                yield {**identity, "value": factor * abs(rate - mean)}
+                yield {**{name: row[name] for name in ("match", "player", *SPLITS)}, "value": factor * abs(rate - mean)}
 
 
 BY_POLICY = Measure(
@@ -131,13 +129,12 @@ def sd_over_rounds(data: RunData) -> dict[tuple[str, ...], float | None]:
     columns = {
         "memory_cooperation": "cooperation", "memory_reward": "payoff", "memory_discounted_reward": "payoff",
     }  # fmt: skip
-    rows = data.records(
-        "SELECT match, avg(cooperative::INTEGER) AS cooperation, avg(payoff) AS payoff FROM decisions "
-        "WHERE kind = 'act' AND state = 'done' AND payoff IS NOT NULL GROUP BY match, round ORDER BY match, round"
-    )
     values = grouped(
         ((name, *alone[row["match"]]), row[column])
-        for row in rows
+        for row in data.records(
+            "SELECT match, avg(cooperative::INTEGER) AS cooperation, avg(payoff) AS payoff FROM decisions "
+            "WHERE kind = 'act' AND state = 'done' AND payoff IS NOT NULL GROUP BY match, round ORDER BY match, round"
+        )
         for name, column in columns.items()
         if row["match"] in alone and row[column] is not None
     )

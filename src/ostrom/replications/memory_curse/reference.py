@@ -6,12 +6,12 @@ other type with an adapter is an arm. ``forward`` is the arm for which Liu et al
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from ostrom.analysis.claims import DeclaredReference, own_figure
-from ostrom.analysis.estimate import Estimate, contrast, estimate, keyed, trend
+from ostrom.analysis.estimate import contrast, estimate, keyed, trend
 from ostrom.analysis.references import POLICY_DOUBT, Games, Published, RunFigure, published_rows
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
@@ -33,26 +33,11 @@ def arms(data: RunData) -> list[str]:
     return [name for name, of in settings.items() if of and of.get("adapter")]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """The change by an adapter in one game, against the base model."""
+def changes(data: RunData) -> Iterator[dict[str, Any]]:
+    """Yield the change of every arm from the base model, for every game that both played.
 
-    agent: str
-    game: str
-    gain: Estimate
-    """Cooperation minus the base model's, paired by history length and seed."""
-    slope: Estimate | None
-    """The slope of cooperation over log(1 + history length)."""
-    base_slope: Estimate | None
-    regime: str | None
-    base_regime: str | None
-    collapsed: int
-    by_policy: float | None
-
-
-def changes(data: RunData) -> list[Change]:
-    """Return the change of every arm from the base model, for every game that both played."""
-    change_rows = []
+    ``gain`` is paired by history length and seed; slopes are of cooperation over log(1 + history length).
+    """
     by = ("agent", "game")
     slopes = keyed(trend(data, "memory_cooperation", "history_length", by, log="1+x", where=WINDOW), by)
     regimes = {(agent, game): r.printed for (game, _, agent), r in observed_regimes(data).items()}
@@ -62,13 +47,11 @@ def changes(data: RunData) -> list[Change]:
         gains = contrast(data, "memory_cooperation", "agent", (arm, BASE), ["game"], where=WINDOW)
         for game, gain in keyed(gains, ("game",)).items():
             key, base = (arm, *game), (BASE, *game)
-            change_rows.append(
-                Change(
-                    arm, game[0], gain, slopes.get(key), slopes.get(base), regimes.get(key), regimes.get(base),
-                    collapsed.get(key, 0), policy[key].value if key in policy else None,
-                )
-            )  # fmt: skip
-    return change_rows
+            yield {
+                "agent": arm, "game": game[0], "gain": gain, "slope": slopes.get(key), "base_slope": slopes.get(base),
+                "regime": regimes.get(key), "base_regime": regimes.get(base), "collapsed": collapsed.get(key, 0),
+                "by_policy": policy[key].value if key in policy else None,
+            }  # fmt: skip
 
 
 def collapses(data: RunData) -> dict[tuple[str, str], int]:
@@ -132,8 +115,9 @@ class MemoryCurse(DeclaredReference):
             )
         for factor, levels in data.levels.items():
             if factor not in VARIED and len(levels) > 1:
-                listed = ", ".join(map(str, levels))
-                lines.append(f"The paper does not vary {factor}: figures pool its levels ({listed}).")
+                lines.append(
+                    f"The paper does not vary {factor}: figures pool its levels ({', '.join(map(str, levels))})."
+                )
         names = _named(games)
         for label, (printed, same) in names.items():
             if not same:
@@ -187,8 +171,9 @@ def regime_words(data: RunData, games: Games) -> Iterator[RunFigure]:
         game, style, agent = key
         if game in names and style == "reasoned" and rule.printed is not None:
             cell = (names[game][0], "reasoning", "", "", "", "regime")
-            code = float(rule.printed == "immune")
-            yield RunFigure(cell, agent, code, None, None, None, matches[key], word=rule.printed)
+            yield RunFigure(
+                cell, agent, float(rule.printed == "immune"), None, None, None, matches[key], word=rule.printed
+            )
 
 
 def sweep(data: RunData, games: Games) -> Iterator[RunFigure]:
@@ -252,8 +237,9 @@ def mixed(data: RunData, games: Games) -> Iterator[RunFigure]:
         ):
             if figure is not None:
                 cell = (names[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
-                own = own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ()))
-                yield replace(own, agent=c.agent)
+                yield replace(
+                    own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ())), agent=c.agent
+                )
 
 
 def sanitized(data: RunData, games: Games) -> Iterator[RunFigure]:
@@ -273,8 +259,7 @@ def sanitized(data: RunData, games: Games) -> Iterator[RunFigure]:
 def penalty(data: RunData, games: Games) -> Iterator[RunFigure]:
     if not (named := _named(games)):
         return
-    by = ("game", "agent", "history_length")
-    doubts = _doubts(data, by, {"game": list(named), **WINDOW})
+    doubts = _doubts(data, ("game", "agent", "history_length"), {"game": list(named), **WINDOW})
     for entry in penalties(data):
         if entry.length == LENGTH and entry.game in named:
             cell = (
@@ -337,8 +322,7 @@ def forward(data: RunData, games: Games) -> Iterator[RunFigure]:
     ratios = keyed(estimate(data, "memory_forward_ratio", by, where=where, balance=["setting"]), by)
     for name in ("immune", "cursed"):
         if (name,) in ratios:
-            cell = ("all", "reasoning", str(LENGTH), "", f"{name} settings", "forward_ratio")
-            yield own_figure(cell, ratios[name,])
+            yield own_figure(("all", "reasoning", str(LENGTH), "", f"{name} settings", "forward_ratio"), ratios[name,])
 
 
 def _doubts(data: RunData, by: Sequence[str], where: Mapping[str, Any]) -> dict[tuple[Any, ...], tuple[str, ...]]:

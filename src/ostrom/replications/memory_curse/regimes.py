@@ -189,8 +189,9 @@ class _Changes:
     def difference(self, pair: tuple[Any, ...], a: int, b: int) -> Estimate | None:
         """The difference of two lengths at the corrected level; None without an interval."""
         if (a, b) not in self.known:
-            changes = contrast(self.data, "memory_cooperation", "history_length", (a, b), PAIR, where=WINDOW)
-            self.known[a, b] = keyed(changes, PAIR)
+            self.known[a, b] = keyed(
+                contrast(self.data, "memory_cooperation", "history_length", (a, b), PAIR, where=WINDOW), PAIR
+            )
         one = self.known[a, b].get(pair)
         return None if one is None or one.low is None or one.high is None else one.at_level(self.level)
 

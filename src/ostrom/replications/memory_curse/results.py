@@ -6,9 +6,9 @@ for the game in which each model loses most. So do panels and tables; the tests 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, keyed
 from ostrom.analysis.measure import Measure, Rows, measures
@@ -16,6 +16,7 @@ from ostrom.analysis.statistics import StatisticsError, pearson
 from ostrom.analysis.verdicts import largest as surely_largest
 from ostrom.data.rundata import RunData
 from ostrom.features.words.traces.table import source, trace_table
+from ostrom.ground.values import grouped
 from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER, WINDOW
 
 LENGTH = 80
@@ -41,12 +42,14 @@ def penalties(data: RunData) -> list[Penalty]:
     if not set(STYLES) <= {key[-1] for key in rates}:
         return []
     costs = keyed(contrast(data, "memory_cooperation", "style", STYLES, by, where=WINDOW), by)
-    penalty_rows = []
-    for game, agent in dict.fromkeys(key[:2] for key in costs):
-        lengths = [n for g, a, n in costs if (g, a) == (game, agent)]
-        key = game, agent, LENGTH if LENGTH in lengths else max(lengths)
-        penalty_rows.append(Penalty(agent, game, key[2], costs[key], sum(rates[*key, s].n for s in STYLES)))
-    return penalty_rows
+    longest = {
+        pair: LENGTH if LENGTH in lengths else max(lengths)
+        for pair, lengths in grouped((key[:2], key[2]) for key in costs).items()
+    }
+    return [
+        Penalty(agent, game, n, costs[game, agent, n], sum(rates[game, agent, n, s].n for s in STYLES))
+        for (game, agent), n in longest.items()
+    ]
 
 
 def negated(one: Estimate) -> Estimate:
@@ -55,24 +58,14 @@ def negated(one: Estimate) -> Estimate:
     return replace(one, value=-one.value, low=low, high=None if one.low is None else -one.low)
 
 
-class Worst(NamedTuple):
-    """The game with an agent's largest penalty, and the tests of it."""
-
-    agent: str
-    game: str
-    cost: float
-    above: str
-    """Whether the penalty is above 0: the answer of its test."""
-    alone: str
-    """Whether the penalty is larger than in every other game, with error control; empty without another game."""
-
-
 DECIDED = {"yes": "decided", "no": "refuted", "undecided": "undecided at this size"}
 
 
-def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> list[Worst]:
-    """Return the largest penalty of every agent with one above 0; ``answers`` are the tests above 0."""
-    worst_rows = []
+def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the game with the largest penalty of every agent with one above 0; ``answers`` are the tests above 0.
+
+    ``above`` is the answer of its test, and ``alone`` whether it is larger than in every other game, if there is one.
+    """
     for agent in dict.fromkeys(one.agent for one in penalties):
         of = {
             one.game: (one.cost, answer) for one, answer in zip(penalties, answers, strict=True) if one.agent == agent
@@ -82,9 +75,10 @@ def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> lis
             cost, answer = of[worst[0]]
             rivals = [other for game, (other, _) in of.items() if game != worst[0]]
             sure, control = surely_largest(cost, rivals)
-            alone = f"{DECIDED[sure]}: {control}" if rivals else ""
-            worst_rows.append(Worst(agent, worst[0], cost.value, DECIDED[answer], alone))
-    return worst_rows
+            yield {
+                "agent": agent, "game": worst[0], "cost": cost.value, "above": DECIDED[answer],
+                "alone": f"{DECIDED[sure]}: {control}" if rivals else "",
+            }  # fmt: skip
 
 
 def largest(penalties_by_game: Mapping[str, float]) -> tuple[str, float] | None:
@@ -104,29 +98,12 @@ RATE = "memory_cooperation"
 CURVE = ("game", "memory_mode", "history_length", "agent", "style")
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
-    """One point of the recovery curve of an agent, game, style and mode."""
+def recoveries(data: RunData) -> Iterator[dict[str, Any]]:
+    """Yield all points of the recovery curves, one curve for each agent, game, style and mode.
 
-    agent: str
-    game: str
-    style: str | None
-    mode: str
-    window: int
-    real: int
-    """The number of real rounds in the window (X)."""
-    cooperation: Estimate
-    gain: Estimate | None
-    """Cooperation minus the baseline's (a window of real rounds only); None without a baseline."""
-    recovered: float | None
-    """The gain as a share of the baseline's gap to full cooperation; None without a gap."""
-
-
-def recoveries(data: RunData) -> list[Recovery]:
-    """All points of all curves.
-
-    The baseline of a curve is its own point X = window; where that was not played, matches with the plain
-    window of the same length.
+    ``real`` is the number of real rounds in the window (X), ``gain`` cooperation minus the baseline's, if there is one,
+    and ``recovered`` the gain as a share of the baseline's gap to full cooperation. The baseline of a curve is its own
+    point X = window; where that was not played, matches with the plain window of the same length.
     """
     by = (*CURVE, "real_rounds")
     points = keyed(estimate(data, RATE, by, where={"memory_kind": "sanitized", "alike": True}), by)
@@ -143,19 +120,19 @@ def recoveries(data: RunData) -> list[Recovery]:
             where = {
                 "memory_mode": mode if own else [mode, None], "history_length": window, "alike": True,
             }  # fmt: skip
-            rest = ("game", "agent", "style")
-            for one in contrast(data, RATE, "real_rounds", (real, window), rest, where=where):
+            for one in contrast(data, RATE, "real_rounds", (real, window), ("game", "agent", "style"), where=where):
                 curve = one.key["game"], mode, window, one.key["agent"], one.key["style"]
                 if curve in baselines and baselines[curve][1] == own:
                     gains[*curve, real] = one
-    recovery_rows = []
     for key, here in points.items():
         game, mode, window, agent, style, real = key
         gain, share = gains.get(key), None
         if gain is not None and (level := baselines[key[:-1]][0].value) < 1:
             share = gain.value / (1 - level)
-        recovery_rows.append(Recovery(agent, game, style, mode, window, real, here, gain, share))
-    return recovery_rows
+        yield {
+            "agent": agent, "game": game, "style": style, "mode": mode, "window": window, "real": real,
+            "cooperation": here, "gain": gain, "recovered": share,
+        }  # fmt: skip
 
 
 COMPANY = ("game", "company", "agent_type", "style")
@@ -238,8 +215,10 @@ def _seat_and_others(measure: Measure, seat: int) -> Measure:
             (row["match"], row["player"]): row["seat"]
             for row in data.records("SELECT match, player, seat FROM matches")
         }
-        for row in measure.rows(data):
-            yield {**row, "place": "seat" if at[row["match"], row["player"]] == seat else "others"}
+        return (
+            {**row, "place": "seat" if at[row["match"], row["player"]] == seat else "others"}
+            for row in measure.rows(data)
+        )
 
     return replace(measure, values=values, columns=(*measure.columns, "place"))
 
@@ -280,34 +259,19 @@ def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float |
 TRACED = ("history_length", "game", "agent_style", "agent")
 
 
-class TracedCell(NamedTuple):
-    """The forward-looking ratio of a cell's traces, and cooperation in their matches."""
+def traced_cells(data: RunData) -> dict[str, Any]:
+    """Return the rows of all cells with a forward-looking ratio and a rate of cooperation, and the ``link`` of the two.
 
-    agent: str
-    style: str | None
-    game: str
-    history_length: int | None
-    ratio: float
-    rate: float
-
-
-class TracedCells(NamedTuple):
-    """All cells with both figures, and their correlation."""
-
-    rows: list[TracedCell]
-    link: ForwardLink
-
-
-def traced_cells(data: RunData) -> TracedCells:
-    """Return ratios and rates of every cell; matches without reasoning have no trace and are left out."""
+    Matches without reasoning have no trace and are left out.
+    """
     ratios = keyed(estimate(data, "word_ratio", TRACED), TRACED)
     counted = {row["match"] for row in data.records(f"SELECT DISTINCT match FROM {source(trace_table(data))}")}
     rates = keyed(estimate(data, "memory_cooperation", TRACED, where={"match": counted}), TRACED)
-    link = forward_link({key: one.value for key, one in ratios.items()}, {key: one.value for key, one in rates.items()})
     both = [
-        TracedCell(agent, style, game, length, one.value, rates[key].value)
+        {**dict(zip(("history_length", "game", "style", "agent"), key, strict=True)),
+         "ratio": one.value, "rate": rates[key].value}
         for key, one in ratios.items()
         if key in rates
-        for length, game, style, agent in [key]
-    ]
-    return TracedCells(both, link)
+    ]  # fmt: skip
+    link = forward_link({key: one.value for key, one in ratios.items()}, {key: one.value for key, one in rates.items()})
+    return {"rows": both, "link": link}

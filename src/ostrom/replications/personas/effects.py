@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Bounds, exactly, paired_difference_of
@@ -121,29 +121,24 @@ def logistic(profiles: Sequence[Played], measure: str = "nash_rate", scenario_ty
     )
 
 
-class LogisticModels(NamedTuple):
-    """The coefficients of all fitted models, and why others are missing."""
+def logistic_models(profiles: Sequence[Played], measure: str) -> dict[str, list[Any]]:
+    """Fit a logistic model for every agent and type of scenario: its ``terms``, and why others are ``without`` one.
 
-    terms: list[tuple[str, str, Estimate, list[float | None]]]
-    """Scenario type, agent, coefficient in log odds, and the odds ratio with its interval."""
-    without: list[str]
-
-
-def logistic_models(profiles: Sequence[Played], measure: str) -> LogisticModels:
-    """A logistic model for every agent and type of scenario."""
-    models = LogisticModels([], [])
+    A term has scenario type, agent, coefficient in log odds, and the odds ratio with its interval.
+    """
+    terms, without = list[Any](), list[str]()
     for agent in dict.fromkeys(p.agent for p in profiles):
         own = [p for p in profiles if p.agent == agent]
         for kind in types_in(own):
             try:
                 model = logistic(own, measure, kind)
             except StatisticsError as error:
-                models.without.append(f"No logistic model for {agent}, {kind}: {error}.")
+                without.append(f"No logistic model for {agent}, {kind}: {error}.")
                 continue
             for term in model.coefficients:
                 odds = [None if end is None else math.exp(end) for end in (term.value, term.low, term.high)]
-                models.terms.append((kind, agent, term, odds))
-    return models
+                terms.append((kind, agent, term, odds))
+    return {"terms": terms, "without": without}
 
 
 def _count(rows: Sequence[Row], cell: Cell) -> tuple[int, int]:
@@ -167,14 +162,10 @@ def _estimate(rows: Sequence[Row], weights: Mapping[Cell, float]) -> Estimate:
     for scenario in scenarios:
         rates = {}
         for cell, (yes, n) in counts.items():
-            beyond = solved[cell, scenario] - yes / n * times[cell, scenario]
-            rates[cell] = yes / n + len(scenarios) * beyond / n
+            rates[cell] = yes / n + len(scenarios) * (solved[cell, scenario] - yes / n * times[cell, scenario]) / n
         for side, sign in zip(sides, (1, -1), strict=True):
-            parts = (abs(w) * rates[cell] for cell, w in weights.items() if w * sign > 0)
-            side.append(math.fsum(parts) / total)
-    within = all(-1e-9 <= rate <= 1 + 1e-9 for side in sides for rate in side)
-    bounds: Bounds = (0.0, 1.0) if within else (None, None)
-    difference = paired_difference_of(*sides, bounds=bounds, unit="scenario")
-    scaled = difference.times(100 * total)
+            side.append(math.fsum((abs(w) * rates[cell] for cell, w in weights.items() if w * sign > 0)) / total)
+    bounds: Bounds = (0.0, 1.0) if all(-1e-9 <= rate <= 1 + 1e-9 for side in sides for rate in side) else (None, None)
+    scaled = paired_difference_of(*sides, bounds=bounds, unit="scenario").times(100 * total)
     inference = exactly(scaled.value) if all(p.exact for _, p, _ in used) else scaled
     return estimated({}, inference, len(scenarios), "scenario", compares=True)

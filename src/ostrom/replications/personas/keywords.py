@@ -102,9 +102,10 @@ def condition(row: Mapping[str, Any]) -> str:
 
 def other_arm(row: Mapping[str, Any]) -> list[str]:
     """Return how a match differs from the paper's arm with the same persona and payoffs, scenario aside."""
-    usual = _arms().get((row.get("persona"), row.get("payoffs")), {})
     return [
-        f"{pretty(name)} {written(row[name])}" for name, level in usual.items() if name in row and row[name] != level
+        f"{pretty(name)} {written(row[name])}"
+        for name, level in _arms().get((row.get("persona"), row.get("payoffs")), {}).items()
+        if name in row and row[name] != level
     ]
 
 
@@ -127,9 +128,11 @@ def _by_category(
     modes(match)
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
-        for key, counts in keyword_counts(data, match):
-            for name, parts in wanted.items():
-                yield {**key, "category": name, "value": value([counts[part] for part in parts])}
+        return (
+            {**key, "category": name, "value": value([counts[part] for part in parts])}
+            for key, counts in keyword_counts(data, match)
+            for name, parts in wanted.items()
+        )
 
     return values
 

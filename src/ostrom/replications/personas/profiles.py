@@ -7,7 +7,7 @@ Manoranjan & Gaikwad 2026 count them). Works for any one-shot game, with or with
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.data.rundata import RunData, columns
@@ -202,22 +202,14 @@ def condition_label(key: Mapping[str, Any], by: Sequence[str]) -> str:
     return ", ".join(f"{pretty(name)} {written(key[name])}" for name in by) or "all"
 
 
-class KindCounts(NamedTuple):
-    """The number of profiles of each kind in a group."""
-
-    scenario_type: str
-    key: Mapping[str, Any]
-    counts: Counter[str]
-
-
-def profile_kinds(found: Sequence[Played], by: Sequence[str]) -> list[KindCounts]:
-    """Profiles by kind for every type of scenario and group; groups in the order of their first column."""
+def profile_kinds(found: Sequence[Played], by: Sequence[str]) -> list[dict[str, Any]]:
+    """Count profiles by kind for every type of scenario and group; groups in the order of their first column."""
     firsts, types = list(dict.fromkeys(p[by[0]] for p in found)), types_in(found)
-    counts = [
-        KindCounts(kind, dict(zip(by, key, strict=True)), Counter(map(kind_of, own)))
-        for kind, key, own in split(found, by, types)
+    groups = sorted(split(found, by, types), key=lambda group: (types.index(group[0]), firsts.index(group[1][0])))
+    return [
+        {"scenario_type": kind, "key": dict(zip(by, key, strict=True)), "counts": Counter(map(kind_of, own))}
+        for kind, key, own in groups
     ]
-    return sorted(counts, key=lambda of: (types.index(of.scenario_type), firsts.index(of.key[by[0]])))
 
 
 def kind_of(p: Played) -> str:
@@ -230,9 +222,9 @@ def kind_of(p: Played) -> str:
 
 def examples(data: RunData, found: Sequence[Played]) -> list[tuple[str, Game]]:
     """Return one scenario of each type, preferably of a subtype that the paper prints (Table 7)."""
-    ranked = sorted(found, key=lambda p: p.cell.get("subtype") not in EXAMPLES)
     kinds = grouped(
-        (MIXED_GROUP if p.cell.get("scenario_group") == MIXED_GROUP else str(p.scenario_class), p.match) for p in ranked
+        (MIXED_GROUP if p.cell.get("scenario_group") == MIXED_GROUP else str(p.scenario_class), p.match)
+        for p in sorted(found, key=lambda p: p.cell.get("subtype") not in EXAMPLES)
     )
     return [(kind, data.game(matches[0])) for kind, matches in sorted(kinds.items())]
 

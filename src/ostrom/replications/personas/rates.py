@@ -72,11 +72,12 @@ def rates(
 ) -> list[Rate]:
     """Return a share for every group and scenario type, in order of appearance."""
     ask = measure_of(measure)
-    rate_rows = []
-    for kind, key, own in split(profiles, by, types):
-        values = [(p, value) for p in own if (value := ask(p)) is not None]
-        rate_rows.append(_rate(measure, kind, dict(zip(by, key, strict=True)), values))
-    return rate_rows
+    return [
+        _rate(
+            measure, kind, dict(zip(by, key, strict=True)), [(p, value) for p in own if (value := ask(p)) is not None]
+        )
+        for kind, key, own in split(profiles, by, types)
+    ]
 
 
 def of_paper_arms(profiles: Sequence[Played]) -> list[Played]:
@@ -229,8 +230,7 @@ def per_player(
     for p in profiles_of(data):
         kinds = data.game(p.match).words.kinds or (None,) * len(p.roles)
         for seat, (role, kind, value) in enumerate(zip(p.roles, kinds, of(p), strict=True), 1):
-            key = {"match": p.match, "player": seated[p.match, seat], "role": role, "actor": kind}
-            yield key, p, float(value)
+            yield {"match": p.match, "player": seated[p.match, seat], "role": role, "actor": kind}, p, float(value)
 
 
 def averaged(

@@ -51,6 +51,10 @@ class Market:
         """Return the price that maximises joint profit."""
         return self._price(self.sellers)
 
+    def level(self, price: float) -> float:
+        """Return a price on the scale from equilibrium (0) to monopoly (1)."""
+        return (price - self.nash) / (self.monopoly - self.nash)
+
     def gain(self, profit: float) -> float:
         """Return a profit on the scale from equilibrium (0) to monopoly (1)."""
         low, high = self.alike(self.nash), self.alike(self.monopoly)

@@ -19,14 +19,17 @@ def market_of(game: Game) -> Market | None:
     """Return the market of a game; None for other games."""
     if game.name != GAME:
         return None
-    keys = ("n", "quality", "differentiation", "outside", "cost", "customers", "scale")
-    return Market(*(game.params[key] for key in keys))
+    return Market(
+        *(game.params[key] for key in ("n", "quality", "differentiation", "outside", "cost", "customers", "scale"))
+    )
 
 
 def profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
     """Yield each player's mean profit on the scale from equilibrium (0) to monopoly (1)."""
-    for match, player, market, rows in _rounds(data):
-        yield {"match": match, "player": player, "value": market.gain(fmean(row["payoff"] for row in rows))}
+    return (
+        {"match": match, "player": player, "value": market.gain(fmean(row["payoff"] for row in rows))}
+        for match, player, market, rows in _rounds(data)
+    )
 
 
 def late_profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
@@ -38,17 +41,19 @@ def late_profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
 
 def price_level(data: RunData) -> Iterator[Mapping[str, Any]]:
     """Yield each player's mean price on the scale from equilibrium (0) to monopoly (1)."""
-    for match, player, market, rows in _rounds(data):
-        level = (fmean(float(row["action"]) for row in rows) - market.nash) / (market.monopoly - market.nash)
-        yield {"match": match, "player": player, "value": level}
+    return (
+        {"match": match, "player": player, "value": market.level(fmean(float(row["action"]) for row in rows))}
+        for match, player, market, rows in _rounds(data)
+    )
 
 
 def price_level_by_round(data: RunData) -> Iterator[Mapping[str, Any]]:
     """Yield each player's price by round on the scale from equilibrium (0) to monopoly (1)."""
-    for match, player, market, rows in _rounds(data):
-        for row in rows:
-            level = (float(row["action"]) - market.nash) / (market.monopoly - market.nash)
-            yield {"match": match, "player": player, "round": row["round"], "value": level}
+    return (
+        {"match": match, "player": player, "round": row["round"], "value": market.level(float(row["action"]))}
+        for match, player, market, rows in _rounds(data)
+        for row in rows
+    )
 
 
 def _rounds(data: RunData) -> Iterator[tuple[int, int, Market, list[dict[str, Any]]]]:
@@ -58,6 +63,8 @@ def _rounds(data: RunData) -> Iterator[tuple[int, int, Market, list[dict[str, An
         "ORDER BY match, player, meeting, round"
     )
     market = cache(lambda match: market_of(data.game(match)))
-    for (match, player), own in grouped(((row["match"], row["player"]), row) for row in rows).items():
-        if (where := market(match)) is not None:
-            yield match, player, where, own
+    return (
+        (match, player, where, own)
+        for (match, player), own in grouped(((row["match"], row["player"]), row) for row in rows).items()
+        if (where := market(match)) is not None
+    )

@@ -47,8 +47,9 @@ def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[RunFigure], 
 def _contest(frame: Any, game: str, agent: str) -> Iterator[RunFigure]:
     test = published_test(frame, agent)
     count = frame.filter(frame["agent"] == agent)["match"].n_unique()
-    doubts = _per_match(frame, agent)
-    return own_tests((game, "against_all_others"), agent, test.t, test.d, test.bayes.bf10, count, doubts)
+    return own_tests(
+        (game, "against_all_others"), agent, test.t, test.d, test.bayes.bf10, count, _per_match(frame, agent)
+    )
 
 
 def own_tests(
@@ -101,21 +102,22 @@ def published_test(decisions: Any, agent: str) -> AgainstAll:
 
     done = _acts(decisions)
     last = pl.col("round") == pl.col("round").max().over("run", "match")
-    rows = done.filter((pl.col("seat") == 1) | ((pl.col("seat") == 2) & last))
-    return _tested(rows, agent, "round")
+    return _tested(done.filter((pl.col("seat") == 1) | ((pl.col("seat") == 2) & last)), agent, "round")
 
 
 def match_test(decisions: Any, agent: str) -> AgainstAll:
     """The test with match totals, one observation per player and match."""
     player = ["run", "match", "player", "agent"]
-    totals = _acts(decisions).select(*player, "payoff").group_by(player, maintain_order=True).sum()
-    return _tested(totals, agent, "match")
+    return _tested(
+        _acts(decisions).select(*player, "payoff").group_by(player, maintain_order=True).sum(), agent, "match"
+    )
 
 
 def _acts(decisions: Any) -> Any:
     """The actions of finished matches: one row per round and seat."""
-    act = (decisions["kind"] == "act") & (decisions["state"] == "done")
-    return decisions.filter(act & decisions["action"].is_not_null())
+    return decisions.filter(
+        (decisions["kind"] == "act") & (decisions["state"] == "done") & decisions["action"].is_not_null()
+    )
 
 
 def _tested(rows: Any, agent: str, unit: str) -> AgainstAll:

@@ -12,10 +12,10 @@ social). Each is held against what the predicted seat then did in that round.
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import Any
 
 from ostrom.analysis.claims import own_figure
-from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.analysis.references import AGAINST, Cell, RunFigure
 from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
@@ -35,8 +35,9 @@ def median_round(cell: Cell, agent: str, series: Sequence[tuple[int, bool]], wha
     never = sum(not reached for _, reached in series)
     doubts = (f"never in {never} of {len(series)} {what}, counted as the round after the last",) if never else ()
     rounds = [first for first, _ in series]
-    alike = len(set(rounds)) == 1
-    return RunFigure(cell, agent, float(median(rounds)), None, None, None, len(series), doubts, alike=alike)
+    return RunFigure(
+        cell, agent, float(median(rounds)), None, None, None, len(series), doubts, alike=len(set(rounds)) == 1
+    )
 
 
 ALL_GAMES = "all families"
@@ -121,8 +122,7 @@ def in_step(found: Sequence[Match]) -> Iterator[RunFigure]:
         for _, me, other in facing(found, BOS, Side.alternates)
         if me.seat == 1 and me.style in ("social", None)
     )
-    for agent, reached in steps.items():
-        yield median_round(("", BOS, IN_STEP), agent, reached, "matches")
+    return (median_round(("", BOS, IN_STEP), agent, reached, "matches") for agent, reached in steps.items())
 
 
 def wordings(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
@@ -133,8 +133,9 @@ def wordings(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
     for match, me, other in facing(found, PD, Side.defects_once):
         if stories.get(match.number, STORY) != STORY:
             continue
-        words = data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json()
-        joint.setdefault(me.agent, []).append((words, fmean(jointly(me, other))))
+        joint.setdefault(me.agent, []).append(
+            (data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json(), fmean(jointly(me, other)))
+        )
     for agent, rates in joint.items():
         if len(variants := grouped(rates)) == VARIANTS:
             ordered = sorted((fmean(of) for of in variants.values()), reverse=True)
@@ -163,14 +164,15 @@ def predictions(data: RunData, found: Sequence[Match]) -> Iterator[RunFigure]:
         ((row["agent"], AS_OBSERVER if row["seat"] is None else AS_PLAYER), (row["from_round"], row["ever"]))
         for row in _of_alternation(data, found)
     )
-    for (agent, measure), reached in series.items():
-        yield median_round(("", BOS, measure), agent, reached, "series")
+    return (median_round(("", BOS, measure), agent, reached, "series") for (agent, measure), reached in series.items())
 
 
 def first_right_round(data: RunData) -> Iterator[dict[str, Any]]:
     """Yield the first round from which all predictions about an alternating script are right."""
-    for row in _of_alternation(data, matches(data)):
-        yield {"match": row["match"], "player": row["player"], "value": row["from_round"]}
+    return (
+        {"match": row["match"], "player": row["player"], "value": row["from_round"]}
+        for row in _of_alternation(data, matches(data))
+    )
 
 
 def _of_alternation(data: RunData, found: Sequence[Match]) -> Iterator[dict[str, Any]]:
@@ -200,25 +202,18 @@ def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, 
     )
 
 
-class PredictionLine(NamedTuple):
-    """How well one agent predicts another."""
+def prediction_lines(data: RunData, by: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield accuracy and first right rounds by predictor and predicted; none without predictions.
 
-    accuracy: Estimate
-    series: int
-    """The number of prediction series: one per match, predictor and predicted seat."""
-    median: float
-    """The median first round from which all are right; a series without one counts as its last round plus 1."""
-    never: int
-
-
-def prediction_lines(data: RunData, by: Sequence[str]) -> list[PredictionLine]:
-    """Return accuracy and first right rounds by predictor and predicted; empty without predictions."""
+    There is one series per match, predictor and predicted seat. ``median`` is that of the first rounds from which all
+    are right; a series without one (``never``) counts as its last round plus 1.
+    """
     keys = [*by, "agent", "target_agent"]
-    rows = first_right_rounds(data, by)
-    series = grouped((tuple(row[key] for key in keys), (row["from_round"], row["ever"])) for row in rows)
-    lines = []
+    series = grouped(
+        (tuple(row[key] for key in keys), (row["from_round"], row["ever"])) for row in first_right_rounds(data, by)
+    )
     for one in estimate(data, "prediction_accuracy", keys) if series else ():
         reached = series[tuple(one.key.values())]
         middle = float(median(first for first, _ in reached))
-        lines.append(PredictionLine(one, len(reached), middle, sum(not ever for _, ever in reached)))
-    return lines
+        never = sum(not ever for _, ever in reached)
+        yield {"accuracy": one, "series": len(reached), "median": middle, "never": never}

@@ -92,10 +92,9 @@ def printed_as(game: Game) -> str | None:
 def _as_printed(game: Game, name: str) -> list[dict[str, str]]:
     """Return, for each seat, the paper's names of actions."""
     printed = build_game(PRINTED[name])
-    order = same_payoffs(game, printed) or ()
     return [
         {game.actions[seat][place]: printed.actions[seat][i] for i, place in enumerate(places)}
-        for seat, places in enumerate(order)
+        for seat, places in enumerate(same_payoffs(game, printed) or ())
     ]
 
 
@@ -149,28 +148,36 @@ def with_alternation(data: RunData) -> Iterator[dict[str, Any]]:
     """Yield the share of rounds in which a player plays the same as an alternating script.
 
     Players with a strategy or the style ``social`` have no row."""
-    for match, me, other in facing(matches(data), BOS, Side.alternates):
-        if me.style != "social":
-            yield {"match": match.number, "player": me.seat, "value": fmean(together(me, other))}
+    return (
+        {"match": match.number, "player": me.seat, "value": fmean(together(me, other))}
+        for match, me, other in facing(matches(data), BOS, Side.alternates)
+        if me.style != "social"
+    )
 
 
 def forgiveness(data: RunData) -> Iterator[dict[str, Any]]:
     """Yield how often each player without a strategy cooperates after round 1 against a script that defects once."""
-    for match, me, _ in facing(matches(data), PD, Side.defects_once):
-        yield {"match": match.number, "player": me.seat, "value": sum(map(bool, me.cooperative[1:]))}
+    return (
+        {"match": match.number, "player": me.seat, "value": sum(map(bool, me.cooperative[1:]))}
+        for match, me, _ in facing(matches(data), PD, Side.defects_once)
+    )
 
 
 def forgiven(data: RunData) -> Iterator[dict[str, Any]]:
     """Yield the share of rounds after round 1 in which a player cooperates with a script that defects once."""
-    for match, me, _ in facing(matches(data), PD, Side.defects_once):
-        if len(me.cooperative) > 1:
-            yield {"match": match.number, "player": me.seat, "value": fmean(map(bool, me.cooperative[1:]))}
+    return (
+        {"match": match.number, "player": me.seat, "value": fmean(map(bool, me.cooperative[1:]))}
+        for match, me, _ in facing(matches(data), PD, Side.defects_once)
+        if len(me.cooperative) > 1
+    )
 
 
 def joint_with_one_defection(data: RunData) -> Iterator[dict[str, Any]]:
     """Yield the share of rounds in which a player without a strategy and a script that defects once both cooperate."""
-    for match, me, other in facing(matches(data), PD, Side.defects_once):
-        yield {"match": match.number, "player": me.seat, "value": fmean(jointly(me, other))}
+    return (
+        {"match": match.number, "player": me.seat, "value": fmean(jointly(me, other))}
+        for match, me, other in facing(matches(data), PD, Side.defects_once)
+    )
 
 
 def jointly(me: Side, other: Side) -> list[bool]:
@@ -206,10 +213,11 @@ def favourite(data: RunData) -> Iterator[dict[str, Any]]:
         "WHERE action IS NOT NULL GROUP BY ALL ORDER BY match, player"
     )
     played = grouped(((row["match"], row["player"], row["seat"]), (row["action"], row["n"])) for row in rows)
-    for (match, player, seat), counts in played.items():
-        if (action := favourite_of(data.game(match), seat)) is not None:
-            share = dict(counts).get(action, 0) / sum(n for _, n in counts)
-            yield {"match": match, "player": player, "value": share}
+    return (
+        {"match": match, "player": player, "value": dict(counts).get(action, 0) / sum(n for _, n in counts)}
+        for (match, player, seat), counts in played.items()
+        if (action := favourite_of(data.game(match), seat)) is not None
+    )
 
 
 def score_ratio(data: RunData) -> Iterator[dict[str, Any]]:

@@ -1,17 +1,17 @@
-"""Cells, doubts and remarks of the repeated games (Akata et al. 2025) that ``claims.yaml`` cannot declare."""
+"""Figures and remarks of the repeated games (Akata et al. 2025) that ``claims.yaml`` cannot declare."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.measure import measures
-from ostrom.analysis.references import AGAINST, Games, RunFigure
+from ostrom.analysis.references import Games, RunFigure
 from ostrom.analysis.units import Observation, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
 from ostrom.replications.repeated_games.contests import contests
-from ostrom.replications.repeated_games.figures import ALL_GAMES, VARIANTS, claims, families, pairs, predictions
+from ostrom.replications.repeated_games.figures import VARIANTS, claims, families, pairs, predictions
 from ostrom.replications.repeated_games.moves import BOS, PD, decisions, matches
 
 FACTOR = "prompting"
@@ -50,10 +50,11 @@ def human_types(data: RunData) -> set[str]:
     """The names of the types that are people, in the browser or in imported data."""
     if not data.rows.get("matches"):
         return set()
-    first = data.records("SELECT min(match) AS m FROM matches WHERE unit = 'match' AND state = 'done' GROUP BY game")
     return {
         seated.name
-        for row in first
+        for row in data.records(
+            "SELECT min(match) AS m FROM matches WHERE unit = 'match' AND state = 'done' GROUP BY game"
+        )
         for seated in data.unit(row["m"]).players
         if seated.config.kind == "person" or (seated.config.recorded is not None and seated.name in NAMES_OF_PEOPLE)
     }
@@ -139,27 +140,6 @@ def _bayes(rows: Sequence[Observation], levels: Sequence[str]) -> float | None:
         return None
 
 
-GOOD = ("yes", "near")
-CONTESTS = {
-    "pd.gpt4_vs_rest": "always defecting has 80.0 points a match, Claude 2 78.6, GPT-4 72.3",
-    "bos.gpt4_vs_rest": "SCoT has 73.2 points a match, davinci-002 55.4, GPT-4 54.0",
-}
-"""Tests of GPT-4 against all others, and the mean totals of the best players in the released data."""
-
-CLAIMS = {
-    "claim.pd_unforgiving": ("GPT-4", "cooperations_after_first_defection"),
-    "claim.pd_robustness": ("GPT-4", "max_joint_cooperation_in_regular_variants"),
-    "claim.pd_robustness_exceptions": ("GPT-4", "n_variants_above_0.1"),
-    "claim.bos_robustness": ("GPT-4", "coordination_rate"),
-    "claim.bos_scot_round": ("GPT-4 SCoT", "first_alternating_round"),
-    "claim.predict_as_player": ("GPT-4", "first_correct_round_as_player"),
-    "claim.predict_as_observer": ("GPT-4", "first_correct_round_as_observer"),
-}
-"""Verbal claims: model and measure."""
-
-PAIRS = "allgames."
-"""The prefix of tests of GPT-4 against single models over all games."""
-
 NOT_COMPARED = (
     "Not compared: numbers of matches, games and participants and their age and sex (13 figures), which describe "
     "the sample; the 1224 matches are those of three models (136 games x 9 pairs), the paper reports on five.",
@@ -172,71 +152,14 @@ NO_PEOPLE = (
     "condition is that of the opponent served in 52.2 % of the rounds that can tell (602 of 1,153), joint "
     "cooperation was coded as mutual defection, an interval is a copy of another one, and Bayes factors are one-sided."
 )
-PEOPLE = "human."
-"""The prefix of tests of the experiment with people."""
-
-
-def cell_of(row: Mapping[str, str]) -> tuple[tuple[str, str, str], str | None] | None:
-    """Return the cell (family, game, measure) and the model of a row; None if no run provides it."""
-    if row["kind"] == "table_cell":
-        return (row["family"], "", row["statistic"]), row["model"]
-    if row["test_id"] in CONTESTS:
-        name = row["statistic"]
-        return ("", row["game"], f"{'d_' if name.startswith('ci_') else ''}{name}_against_all_others"), "GPT-4"
-    if row["test_id"].startswith(PAIRS):
-        name = f"{'d_' if row['statistic'].startswith('ci_') else ''}{row['statistic']}"
-        return ("", ALL_GAMES, f"{name}_against_one_model"), row["comparison"].replace(" vs ", AGAINST)
-    if row["test_id"].startswith(PEOPLE):
-        return ("", row["game"], f"people_{row['test_id'].removeprefix(PEOPLE)}_{row['statistic']}"), None
-    if row["id"] in CLAIMS:
-        model, measure = CLAIMS[row["id"]]
-        return ("", row["game"], measure), model
-    return None
-
-
-def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the doubts about a figure."""
-    doubts = []
-    if row["reproduced"] == "no_data":
-        doubts.append("SUSPICIOUS: no data or code for it was released")
-    elif row["reproduced"] not in GOOD:
-        reproduced = f" (they give {row['reproduced_value']})" if row["reproduced_value"] else ""
-        what = "give it only in part" if row["reproduced"] == "partly" else "do not give it"
-        doubts.append(f"CONFLICT: the released data {what}{reproduced if what.startswith('do') else ''}")
-    if row["test_id"] in CONTESTS:
-        doubts.append(f"SUSPICIOUS: rounds are taken for independent observations; of {row['note'].split('; ')[-1]}")
-        doubts.append(f"CONFLICT: called better than all others, true of the others pooled: {CONTESTS[row['test_id']]}")
-    elif row["test_id"].startswith(PAIRS):
-        doubts.append(
-            "CONFLICT: an error of the released script mixes structural zeros or recycled vectors into the test; "
-            f"{row['note']}"
-        )
-    elif row["test_id"].startswith(PEOPLE):
-        if row["note"]:
-            doubts.append(f"SUSPICIOUS: {row['note']}")
-    elif row["note"] and (doubts or row["family"] == "overall" or row["kind"] == "claim"):
-        doubts.append(f"CONFLICT: {row['note']}")
-    if row["id"] == "claim.pd_robustness":
-        doubts.append("CONFLICT: the two exceptions are labels R/H with points and with dollars, not coins as stated")
-    return tuple(doubts)
 
 
 class RepeatedGames(DeclaredReference):
     """Shares of the best score by family; one player against all others; verbal claims."""
 
-    def row(self, row: dict[str, str]) -> dict[str, str] | None:
-        """Return a row under the names of its cell; None if no run provides it."""
-        place = cell_of(row)
-        if place is None:
-            return None
-        (family, game, measure), model = place
-        status = "verified" if row["reproduced"] == "yes" else row["reproduced"]
-        named = {"family": family, "game": game, "statistic": measure, "model": model or "", "status": status}
-        return {**row, **named, "why": "\n".join(doubts_of(row))}
-
     def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
         """Return doubts about figures that the released data do not reproduce."""
-        return tuple(row["why"].split("\n")) if row["why"] else ()
+        return tuple(row["doubts"].split(" // ")) if row["doubts"] else ()
 
     def __init__(self) -> None:
         self._of: tuple[RunData, list[RunFigure], list[str]] | None = None
@@ -251,8 +174,7 @@ class RepeatedGames(DeclaredReference):
             note = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:
             note = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
-        nobody = [] if human_types(data) else [NO_PEOPLE]
-        return [note, *self._worked_out(data)[1], *nobody, *NOT_COMPARED]
+        return [note, *self._worked_out(data)[1], *([] if human_types(data) else [NO_PEOPLE]), *NOT_COMPARED]
 
     def _worked_out(self, data: RunData) -> tuple[list[RunFigure], list[str]]:
         """Return figures and remarks of a run, cached."""

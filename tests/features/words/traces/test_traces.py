@@ -188,15 +188,15 @@ CAREFUL = "Carefully, they defected; defections are risky. Strategies of coopera
 @pytest.mark.slow
 def test_every_list_is_counted_under_every_rule(tmp_path: Path) -> None:
     with told(tmp_path, lambda request: f"{CAREFUL}\n\n[A0]") as data:
-        found = {(one.words, one.match): one for one in sensitivity(data)}
-        traces = found["paranoia", "word"].traces
-        per_trace = {key: one.matches / traces for key, one in found.items()}
-        assert {key[1] for key, one in found.items() if key[0] == "paranoia" and one.used} == {"word"}
+        found = {(one["words"], one["match"]): one for one in sensitivity(data)}
+        traces = found["paranoia", "word"]["traces"]
+        per_trace = {key: one["matches"] / traces for key, one in found.items()}
+        assert {key[1] for key, one in found.items() if key[0] == "paranoia" and one["used"]} == {"word"}
         rules: tuple[Mode, ...] = ("word", "inflected", "prefix", "substring")
         # defected, risky; with defections; with carefully.
         assert [per_trace["paranoia", rule] for rule in rules] == [2, 3, 4, 4]
         assert [per_trace["cooperation", rule] for rule in rules] == [1, 1, 1, 1]
-        assert found["paranoia", "prefix"].share_of_traces == 1.0
+        assert found["paranoia", "prefix"]["share_of_traces"] == 1.0
         rate = {rule: estimate(data, {"name": "word_rate", "words": "paranoia", "match": rule}) for rule in rules}
         assert [round(rate[rule][0].value * 10 / 1000, 6) for rule in rules] == [2, 3, 4, 4]
         assert estimate(data, {"name": "word_rate", "words": "paranoia"}) == rate["word"]
@@ -232,4 +232,4 @@ def test_traces_of_a_cell_stand_beside_each_other_at_two_levels(
     rows.append({"id": 9, "level": "a", "cell": "alone"})
     data: Any = SimpleNamespace(factors=["k"], records=lambda *_: rows)
     found = paired_traces(data, "k", asked, 1, 1)
-    assert (list(found.levels), [tuple(pair) for pair in found.pairs]) == (ends, pairs)
+    assert (list(found["levels"]), [tuple(pair.values()) for pair in found["pairs"]]) == (ends, pairs)

@@ -8,11 +8,10 @@ from ostrom.studies.extensions import FileKind
 
 
 def _facts(file: Path) -> dict[str, Any]:
-    names = ", ".join(motive.name for motive in load_motives(file))
     return {
         "file": str(file),
         "kind": "motives",
-        "motives": names,
+        "motives": ", ".join(motive.name for motive in load_motives(file)),
         "taken by": f"ostrom more judge RUN --motives {file}",
     }
 

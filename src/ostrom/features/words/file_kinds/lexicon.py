@@ -8,8 +8,7 @@ from ostrom.studies.extensions import FileKind
 
 
 def _facts(file: Path) -> dict[str, Any]:
-    lists = load_lexicons(file)
-    return {"file": str(file), "kind": "lexicons", "lists": ", ".join(x.name for x in lists)}
+    return {"file": str(file), "kind": "lexicons", "lists": ", ".join(x.name for x in load_lexicons(file))}
 
 
 FILE_KIND = FileKind(lambda keys: "lexicons" in keys, _facts)

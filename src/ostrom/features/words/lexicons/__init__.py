@@ -94,8 +94,9 @@ def _lexicon(
         raise StudyError(f"lexicons.{error}", file=file) from None
     repeated = duplicates(terms)
     if warn and repeated:
-        listed = ", ".join(map(repr, repeated))
-        warnings.warn(f"{file}: {key}.terms: repeats {listed}; counted once", LexiconWarning, stacklevel=4)
+        warnings.warn(
+            f"{file}: {key}.terms: repeats {', '.join(map(repr, repeated))}; counted once", LexiconWarning, stacklevel=4
+        )
     return lexicon
 
 
@@ -123,9 +124,7 @@ def _read(path: Path) -> object:
         )
     from ostrom.ground.yaml import read_json, read_yaml  # heavy: only where a file is read
 
-    read = read_json if path.suffix.lower() == ".json" else read_yaml
-    content: object = read(read_text_file(path), str(path))
-    return content
+    return (read_json if path.suffix.lower() == ".json" else read_yaml)(read_text_file(path), str(path))
 
 
 def _mapping(value: object, file: str, key: str | None, problem: str) -> dict[str, Any]:

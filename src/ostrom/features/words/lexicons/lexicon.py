@@ -48,10 +48,7 @@ def fold(char: str) -> str:
     """
     if char in _SPECIAL:
         return _SPECIAL[char]
-    for folded in (char.casefold(), char.lower()):
-        if len(folded) == 1:
-            return folded
-    return char
+    return next((folded for folded in (char.casefold(), char.lower()) if len(folded) == 1), char)
 
 
 def close_gaps(text: str) -> str:
@@ -93,11 +90,7 @@ def inflections(term: str) -> tuple[str, ...]:
     >>> inflections("A1")
     ()
     """
-    last = ""
-    for char in reversed("".join(map(fold, term))):
-        if not ("a" <= char <= "z"):
-            break
-        last = char + last
+    last = re.split("[^a-z]", "".join(map(fold, term)))[-1]
     if len(last) < 2 or (len(last) < len(term) and term[-len(last) - 1].isalnum()):
         return ()
     head = term[: len(term) - len(last)]
@@ -108,8 +101,7 @@ def inflections(term: str) -> tuple[str, ...]:
 
 def _forms(word: str) -> list[str]:
     """Every way to write the forms: where two spellings are in use (benefited, benefitted) both are given."""
-    ends_y = word[-1] == "y" and word[-2] not in _VOWELS
-    if ends_y:
+    if word[-1] == "y" and word[-2] not in _VOWELS:
         return [f"{word[:-1]}ies", f"{word[:-1]}ied", f"{word}ing"]
     forms = [f"{word}es" if word.endswith(_HISSING) else f"{word}s"]
     if word[-1] == "o" and word[-2] not in _VOWELS:

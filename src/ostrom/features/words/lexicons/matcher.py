@@ -54,8 +54,7 @@ class Alphabet:
 
     def __init__(self, patterns: Iterable[str]) -> None:
         letters = sorted(set("".join(patterns)) - {" "})
-        narrow = _FIRST + len(letters) <= 256
-        self.dtype: np.dtype[np.unsignedinteger] = np.dtype(np.uint8 if narrow else np.uint32)
+        self.dtype: np.dtype[np.unsignedinteger] = np.dtype(np.uint8 if _FIRST + len(letters) <= 256 else np.uint32)
         self._code = {char: code for code, char in enumerate(letters, start=_FIRST)}
         self.is_word = np.array([False, False, False, False, True, *map(is_word_character, letters)])
         # 256 entries, as bytes.translate requires; the upper half is never used.
@@ -67,8 +66,7 @@ class Alphabet:
 
     def encode(self, texts: Sequence[str]) -> EncodedText:
         """Encode a batch of texts; no pattern can match across two of them."""
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        ends = np.cumsum(lengths + 1) - 1
+        ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) + 1) - 1
         codes = self._codes("\0".join(texts))
         codes[ends[:-1]] = SEPARATOR
         words = _count_words(codes, ends)
@@ -99,10 +97,7 @@ class Alphabet:
             return BLANK
         if char in HYPHENS:
             return HYPHEN
-        own = self._code.get(fold(char))
-        if own is not None:
-            return own
-        return LETTER if is_word_character(char) else MARK
+        return self._code.get(fold(char), LETTER if is_word_character(char) else MARK)
 
 
 def _count_words(codes: NDArray[np.unsignedinteger], ends: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -112,8 +107,7 @@ def _count_words(codes: NDArray[np.unsignedinteger], ends: NDArray[np.int64]) ->
     if not len(codes):
         return np.zeros(len(ends), dtype=np.int64)
     # Every stretch but the first begins with its separator, so none is empty, as reduceat demands.
-    begins = np.concatenate([[0], ends[:-1]])
-    return np.add.reduceat(first.view(np.uint8), begins, dtype=np.int32).astype(np.int64)
+    return np.add.reduceat(first.view(np.uint8), np.concatenate([[0], ends[:-1]]), dtype=np.int32).astype(np.int64)
 
 
 Ints = NDArray[np.int64]
@@ -202,9 +196,8 @@ class Matcher:
         inner_end = (end < len(codes)) & is_word[codes[np.minimum(end, len(codes) - 1)]] if len(end) else end > 0
         for column, rules in enumerate(self._rules):
             term = rules.term[pattern]
-            good = term != _ABSENT
-            good &= ~(rules.at_start[pattern] & inner_start)
-            good &= ~(rules.at_end[pattern] & inner_end)
+            inside = (rules.at_start[pattern] & inner_start) | (rules.at_end[pattern] & inner_end)
+            good = (term != _ABSENT) & ~inside
             first, last, term = start[good], end[good], term[good]
             exact = rules.exact[pattern[good]]
             if exact.any():
@@ -302,9 +295,9 @@ def _automaton(patterns: list[bytes]) -> Any:
     except ImportError:
         raise UsageError("counting words needs one more package: pip install 'ostrom[analysis]'") from None
     # A DFA is the fastest automaton and the largest; term lists are small, but a word list of 50,000 is not.
-    size = sum(map(len, patterns))
     return BytesAhoCorasick(
-        patterns, implementation=Implementation.DFA if size < 20_000 else Implementation.ContiguousNFA
+        patterns,
+        implementation=Implementation.DFA if sum(map(len, patterns)) < 20_000 else Implementation.ContiguousNFA,
     )
 
 
@@ -349,8 +342,8 @@ class CountBatch(Generic[Key]):
     counts: NDArray[np.int64]
 
     def __iter__(self) -> Iterator[TraceCounts[Key]]:
-        for key, words, row in zip(self.keys, self.words.tolist(), self.counts.tolist(), strict=True):
-            yield TraceCounts(key, words, dict(zip(self.names, row, strict=True)))
+        rows = zip(self.keys, self.words.tolist(), self.counts.tolist(), strict=True)
+        return (TraceCounts(key, words, dict(zip(self.names, row, strict=True))) for key, words, row in rows)
 
 
 def count_batches(

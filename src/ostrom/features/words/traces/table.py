@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import orjson
 
@@ -100,15 +100,12 @@ def reasoning_of(
     >>> reasoning_of("[A1]")
     ('', '')
     """
-    parts, kinds = [], []
-    if reasoning and _SPEAKS.search(reasoning):
-        parts.append(reasoning.strip())
-        kinds.append(kind if kind and kind != "none" else "raw")
-    written = without_answer(reply or "", label)
-    if _SPEAKS.search(written):
-        parts.append(written)
-        kinds.append("written")
-    return "\n\n".join(parts), "+".join(kinds)
+    parts = [
+        (kind if kind and kind != "none" else "raw", (reasoning or "").strip()),
+        ("written", without_answer(reply or "", label)),
+    ]
+    parts = [part for part in parts if _SPEAKS.search(part[1])]
+    return "\n\n".join(text for _, text in parts), "+".join(name for name, _ in parts)
 
 
 def without_answer(reply: str, label: str | None = None) -> str:
@@ -120,10 +117,8 @@ def without_answer(reply: str, label: str | None = None) -> str:
     'Even odds.'
     """
     text = _unfenced(reply)
-    if text.endswith("}"):
-        start = _object_start(text)
-        if start is not None:
-            return _unfenced(text[:start])
+    if text.endswith("}") and (start := _object_start(text)) is not None:
+        return _unfenced(text[:start])
     lines = text.split("\n")
     while lines and not _SPEAKS.search(lines[-1]):
         lines.pop()
@@ -150,23 +145,20 @@ def _answers(line: str, label: str | None) -> bool:
 
 def _is_option(piece: str, label: str | None) -> bool:
     core = piece.strip(_MARKS)
-    if not core:
-        return False
-    if label is not None and core.casefold() == label.strip(_MARKS).casefold():
-        return True
-    return len(core.split()) == 1 or _BRACKETED.fullmatch(piece) is not None
+    return bool(core) and (
+        (label is not None and core.casefold() == label.strip(_MARKS).casefold())
+        or len(core.split()) == 1
+        or _BRACKETED.fullmatch(piece) is not None
+    )
 
 
 def _object_start(text: str) -> int | None:
-    """Where the JSON object at the end of a text begins; None if its brackets do not match."""
+    """Where the JSON object begins whose last bracket ends a text; None if its brackets do not match."""
     depth = 0
     for place in range(len(text) - 1, -1, -1):
-        if text[place] == "}":
-            depth += 1
-        elif text[place] == "{":
-            depth -= 1
-            if not depth:
-                return place
+        depth += (text[place] == "}") - (text[place] == "{")
+        if not depth:
+            return place
     return None
 
 
@@ -274,15 +266,14 @@ def _write(data: RunData, lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ..
         parts: list[Path] = []
         for rows in _chunks(count_batches(reasoned(), lexicons), data):
             parts.append(folder / f"{len(parts):06}.parquet")
-            _frame(rows, schema).write_parquet(parts[-1], compression="zstd")
+            frame = import_polars().DataFrame(rows, schema=schema, orient="row")
+            frame.write_parquet(parts[-1], compression="zstd")
             total += len(rows)
-        if not parts:
-            parts.append(folder / "none.parquet")
-            _frame([], schema).write_parquet(parts[0])
         draft = folder / path.name
+        listed = ", ".join(literal(str(part)) for part in parts)
         cursor = data.connection.cursor()
         cursor.execute(
-            f"COPY (SELECT *{_figures(lexicons, ratios)} FROM read_parquet([{_listed(parts)}])) "
+            f"COPY (SELECT *{_figures(lexicons, ratios)} FROM read_parquet([{listed}])) "
             f"TO {literal(str(draft))} (FORMAT parquet, COMPRESSION zstd)"
         ).fetchall()
         cursor.close()
@@ -290,10 +281,6 @@ def _write(data: RunData, lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ..
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return {"rows": total, "replies": seen}
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    return ", ".join(literal(str(path)) for path in paths)
 
 
 def _figures(lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ...]) -> str:
@@ -306,19 +293,17 @@ def _figures(lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ...]) -> str:
 
 
 def _chunks(batches: Iterator[CountBatch[Any]], data: RunData) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows of the table in pieces that fit into memory."""
+    """Rows of the table in pieces that fit into memory; the last one may be empty."""
     memory = key_columns(data).index("agent_memory")
     derived = "history_length" not in data.factors
     rows: list[tuple[Any, ...]] = []
     for batch in batches:
         for key, words, counts in zip(batch.keys, batch.words.tolist(), batch.counts.tolist(), strict=True):
-            extra = (span_of(key[memory]).length,) if derived else ()
-            rows.append((*key[:-1], *extra, key[-1], words, *counts))
+            rows.append((*key[:-1], *((span_of(key[memory]).length,) if derived else ()), key[-1], words, *counts))
         if len(rows) >= PART_ROWS:
             yield rows
             rows = []
-    if rows:
-        yield rows
+    yield rows
 
 
 def _schema(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
@@ -327,23 +312,17 @@ def _schema(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     described = {row["column_name"]: row["column_type"] for row in data.records("DESCRIBE traces")}
     schema = {name: kinds.get(described[name], polars.String) for name in key_columns(data)}
     schema.setdefault("history_length", polars.Int64)
-    counts = {lexicon.name: polars.Int64 for lexicon in lexicons}
-    return {**schema, "reasoning": polars.String, "words": polars.Int64, **counts}
-
-
-def _frame(rows: list[tuple[Any, ...]], schema: dict[str, Any]) -> Any:
-    return import_polars().DataFrame(rows, schema=schema, orient="row")
+    return {**schema, "reasoning": polars.String, "words": polars.Int64, **{x.name: polars.Int64 for x in lexicons}}
 
 
 def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     """What the table depends on: the run's tables, the version, and every word of the lexicons."""
     lists = [[x.name, x.mode, list(x.terms), list(x.labels)] for x in lexicons]
     tables = orjson.loads(read_plain(data.folder / FRESHNESS))
-    for name in ("result", "rows"):  # "result" is made from the tables; "rows" says which tables were requested so far
-        tables.pop(name, None)
     return {
         "ostrom": __version__,
-        "tables": tables,
+        # "result" is made from the tables; "rows" says which tables were requested so far.
+        "tables": {name: fact for name, fact in tables.items() if name not in ("result", "rows")},
         "lexicons": blake2b(orjson.dumps(lists), digest_size=12).hexdigest(),
     }
 
@@ -413,21 +392,11 @@ def unfinished(data: RunData, table: TraceTable) -> int:
     return int(data.records(f"SELECT count(*) AS n FROM {source(table)} WHERE NOT ({DONE})")[0]["n"])
 
 
-class CountedList(NamedTuple):
-    """The counts of one list under one matching rule, over all traces of finished matches."""
+def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> list[dict[str, Any]]:
+    """Return the counts of every list under every rule over all traces; empty where no finished match has a trace.
 
-    words: str
-    match: Mode
-    used: bool
-    """Whether this is the list's own rule."""
-    traces: int
-    matches: int
-    per_1000_words: float | None
-    share_of_traces: float | None
-
-
-def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> list[CountedList]:
-    """Every list under every rule, in the order of the lists; empty where no finished match has a trace."""
+    ``used`` says whether a rule is the list's own.
+    """
     lists = trace_lexicons() if lexicons is None else tuple(lexicons)
     rows: dict[Mode, dict[str, float]] = {}
     for mode in MODES:
@@ -436,10 +405,11 @@ def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> lis
             return []
         rows[mode] = summary[0]  # type: ignore[index]
     return [
-        CountedList(
-            x.name, mode, mode == x.mode, int(row["traces"]), int(row[x.name]),
-            row[f"{x.name}_per_1000_words"], row[f"{x.name}_share"],
-        )
+        {
+            "words": x.name, "match": mode, "used": mode == x.mode, "traces": int(row["traces"]),
+            "matches": int(row[x.name]), "per_1000_words": row[f"{x.name}_per_1000_words"],
+            "share_of_traces": row[f"{x.name}_share"],
+        }
         for x in lists
         for mode, row in rows.items()
     ]  # fmt: skip

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Literal
 
 from ostrom.features.evolution.evolution import PayoffFiles, Tournament, discounted_mean, plain_mean
-from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
+from ostrom.features.evolution.tensor import ScoredMatch
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.values import grouped
@@ -41,8 +41,7 @@ from ostrom.ground.yaml import read_json
 
 def load_json(path: Path) -> object:
     """Return decoded content; duplicate keys, NaN and Infinity are refused."""
-    content: object = read_json(read_text_file(path), str(path))
-    return content
+    return read_json(read_text_file(path), str(path))
 
 
 Seats = Literal["auto", "player_id", "listed"]
@@ -114,18 +113,6 @@ class ForeignTournament:
         """Labels in order of first appearance."""
         return tuple(self.configurations)
 
-    def mean_scores(self) -> dict[str, float]:
-        """Average payoff per type over all its matches and seats."""
-        means = mean_scores(self.matches)
-        return {name: means[name] for name in self.types if name in means}
-
-    def tensor(self) -> PayoffTensor:
-        """Payoff tensor with seats pooled and opponents exchangeable."""
-        try:
-            return payoff_tensor(self.matches, self.types)
-        except UsageError as error:
-            raise StudyError(str(error), file=self.source) from None
-
 
 def parse_tournament(
     content: object,
@@ -177,9 +164,8 @@ def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], obje
     stated: object = None
     if isinstance(content, dict):
         if "profile" not in content:
-            top_keys = ", ".join(content) or "no keys"
             raise StudyError(
-                f"missing; the file needs a list of profiles under this key (it has {top_keys})",
+                f"missing; the file needs a list of profiles under this key (it has {', '.join(content) or 'no keys'})",
                 file=source,
                 key="profile",
             )
@@ -312,8 +298,9 @@ def identity(configuration: Configuration) -> str:
     >>> identity({"model": "m", "t": 1}) == identity({"t": 1.0, "model": "m"})
     True
     """
-    text = json.dumps(_plain(configuration), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(_plain(configuration), sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+    ).hexdigest()
 
 
 def _plain(value: object) -> object:
