@@ -56,6 +56,7 @@ def played(home: Path, rule: Rule, parts: Sequence[str]) -> list[Path]:
     return [home / name for name in parts]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("rule", "answer"), [("gpt4", "agrees"), ("contrary", "differs")])
 def test_who_plays_as_gpt4_agrees_and_its_contrary_differs(rule: str, answer: str, tmp_path: Path) -> None:
     found = verdicts(judged(played(tmp_path, RULES[rule], QUICK)))
