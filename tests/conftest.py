@@ -40,6 +40,7 @@ typer.main.get_command = functools.cache(typer.main.get_command)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register what belongs to all tests, and hear signals even where the shell has them ignored (`nohup`, `&`)."""
+    gc.disable()  # until the tests are collected: what is collected stays
     sizes.QUICK = "not slow" in config.option.markexpr
     cpu.register(config)
     config.pluginmanager.register(Doctests(), "doctests")
@@ -150,4 +151,6 @@ def pytest_collection_finish() -> None:
     """Leave what was collected out of the garbage collections to come: it lives as long as the process."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
+    gc.enable()
     atexit.register(gc.unfreeze)  # or DuckDB's bindings find every type and function of theirs leaked at exit

@@ -122,27 +122,6 @@ def test_players_of_one_match_are_pairs(run: RunData) -> None:
     assert factor.results["comparisons"][0]["t"] == pytest.approx(theirs.statistic)
 
 
-@pytest.mark.slow
-def test_anova_of_two_factors_is_statsmodels(run: RunData) -> None:
-    import pandas as pd
-    from statsmodels.formula.api import ols
-    from statsmodels.stats.anova import anova_lm
-
-    made = tested(run, "cooperation", "k", second="game", where="NOT (k = 4 AND seed = 1)")
-    rows = run.records(
-        "SELECT match, any_value(k) AS k, any_value(game) AS game, avg(cooperation) AS y FROM matches "
-        "WHERE state = 'done' AND NOT (k = 4 AND seed = 1) GROUP BY match"
-    )
-    theirs = anova_lm(ols("y ~ C(k) * C(game)", pd.DataFrame(rows)).fit(), typ=2)
-    found = {line["source"]: line for line in made.results["sources"]}
-    for ours, name in (("k", "C(k)"), ("game", "C(game)"), ("k x game", "C(k):C(game)")):
-        assert (found[ours]["f"], found[ours]["p"]) == pytest.approx((theirs["F"][name], theirs["PR(>F)"][name]))
-    assert "unbalanced, Type II" in made.design and "with interaction" in made.design
-    assert [(c["factor"], c["comparison"]) for c in made.results["comparisons"]] == [
-        ("k", "1 - 4"), ("k", "1 - 16"), ("k", "4 - 16"), ("game", "prisoners_dilemma - stag_hunt"),
-    ]  # fmt: skip
-
-
 def test_one_way_anova_is_scipys(run: RunData) -> None:
     made = tested(run, "cooperation", "k", "anova")
     theirs = stats.f_oneway(*(list(per_match(run, "k", k).values()) for k in (1, 4, 16)))

@@ -63,19 +63,6 @@ def test_a_game_without_points_of_equilibrium_or_a_threat_that_helps() -> None:
     assert game_in_words(none) == {"name": "g", "equilibria": "none in pure strategies"}
 
 
-def test_facts_of_a_game_name_what_each_seat_can_secure_and_what_survives() -> None:
-    facts = summary(build_game("prisoners_dilemma"))
-    assert facts["maximin"] == [{"value": 1.0, "actions": ["defect"]}] * 2
-    assert facts["surviving"] == [["defect"], ["defect"]] and facts["symmetric"] is True
-    assert facts["bargaining"] == {
-        "disagreement": [1.0, 1.0], "nash": [3.0, 3.0], "kalai_smorodinsky": [3.0, 3.0]
-    }  # fmt: skip
-    assert facts["payoffs"][1] == {"profile": ["cooperate", "defect"], "payoffs": [0.0, 5.0]}
-    assert facts["social_optimum"] == {"total": 6.0, "profiles": [["cooperate", "cooperate"]]}
-    assert facts["left_out"] == [] and facts["cooperative"] == ["cooperate"] * 2
-    assert summary(build_game("battle_of_the_sexes"))["maximin"][0]["actions"] == ["opera", "football"]
-
-
 @pytest.mark.parametrize(
     ("kind", "name", "line"),
     [
@@ -89,23 +76,6 @@ def test_what_cannot_be_shown_is_one_line(kind: str, name: str, line: str) -> No
     with pytest.raises(OstromError) as refused:
         show(kind=kind, name=name)
     assert str(refused.value).startswith(line)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "found"),
-    [
-        ("strategy", "tit_for_tat", {"name": "tit_for_tat"}),
-        ("measure", "cooperation", {"name": "cooperation", "scale": "share", "bounds": "0 to 1"}),
-        ("games", "prisoners_dilemma", {"name": "prisoners_dilemma", "seats": 2}),
-        ("prompt", "stories/cooking", {"file": "stories/cooking"}),
-    ],
-)
-def test_what_is_shown_as_json(kind: str, name: str, found: dict[str, Any]) -> None:
-    told = show(kind=kind, name=name).document
-    assert found.items() <= told.items()
-    if kind == "measure":
-        keys = ["name", "title", "definition", "unit", "scale", "bounds", "needs", "source", "values"]
-        assert list(told) == keys and told["unit"] == "match"
 
 
 def test_lists_name_what_matters_first_and_count_the_rest(capsys: pytest.CaptureFixture[str]) -> None:

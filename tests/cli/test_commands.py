@@ -17,26 +17,6 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_cleanly_says_how_to_go_on_and_nothing_is_lost(tmp_path: Path, ostrom: Command) -> None:
-    with LoopbackServer(latency=0.02) as server:
-        arguments = [
-            sys.executable, "-m", "ostrom", "run", "memory", "--preset", "smoke", "--model", server.model,
-            "--set", "mechanism.rounds=40", "--max-connections", "4",
-        ]  # fmt: skip
-        process = subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        while server.count < 30:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=300)
-        assert process.returncode == 130, messages
-        assert "interrupted" in messages and "the same command goes on" in messages
-        asked = server.count
-        done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        assert server.count == 8 * 40 * 2, f"{asked} before the interruption"
-
-
-@pytest.mark.slow
 def test_a_second_ctrl_c_does_not_wait_for_the_calls_under_way(tmp_path: Path) -> None:
     with LoopbackServer(latency=120) as server:
         arguments = [sys.executable, "-m", "ostrom", "run", "memory", "--preset", "smoke", "--model", server.model]

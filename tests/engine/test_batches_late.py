@@ -63,19 +63,6 @@ class Lag:
 KINDS = ["no counts", "no file", "counts of none", "not found", "some lines", "empty"]
 
 
-@pytest.mark.slow
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("kind", KINDS)
-def test_results_that_lag_are_waited_for_and_billed_once(
-    kind: str, service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Lag(monkeypatch, kind)
-    result = play(study_of(small, wire), runs=runs, options=options())
-    assert result.complete, result.why
-    assert billed_once(service, runs / "small")
-    assert result.tally.calls == service.store.billed.total()
-
-
 @pytest.mark.parametrize("hours", [-48, 48])
 def test_a_clock_that_jumps_ends_no_batch(
     hours: int, service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch

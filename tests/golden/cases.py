@@ -41,7 +41,8 @@ SLOW = frozenset(
     "compare-memory compare-tournament replicate-dry-run replicate-dry-run-tournaments-json run-report-json "
     "profile-against-json run-dry-run-memory-json compare-mechanisms gate-simultaneous-json "
     "traces-sensitivity-json register-new register-new-json gate-study-json gate-dry-run gate-levels-json "
-    "gate-fail-json test-anova-two-json pool-mean-json compare-two-runs-options-json".split()
+    "gate-fail-json test-anova-two-json pool-mean-json compare-two-runs-options-json infer-by power-from-json "
+    "power-within register-pages".split()
 )
 """Cases that take a second or more and whose other form, or a sister, is quick: `make test` leaves them out."""
 

@@ -3,9 +3,9 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src" / "ostrom"
+from tests.house.source import trees
+
 PARTICIPLES = {
     "found", "asked", "told", "known", "shown", "given", "kept", "made", "said", "whole", "held", "taken",
 }  # fmt: skip
@@ -34,8 +34,8 @@ def test_a_name_is_counted_with_its_prefixes_and_suffixes() -> None:
 
 def test_participles_as_nouns_and_vague_nouns_do_not_grow() -> None:
     words: Counter[str] = Counter()
-    for path in SOURCE.rglob("*.py"):
-        for name in names_in(ast.parse(path.read_text(encoding="utf-8"))):
+    for tree in trees().values():
+        for name in names_in(tree):
             parts = set(name.lower().split("_"))
             words["participle"] += bool(parts & PARTICIPLES)
             words["vague"] += bool(parts & VAGUE)

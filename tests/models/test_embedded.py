@@ -104,6 +104,7 @@ def test_a_given_beginning_can_be_ended_by_an_object_of_a_schema(model: Model) -
         assert reply.text in ('{"sign": true}', '{"sign": false}')
 
 
+@pytest.mark.slow
 def test_stop_and_length_are_told_apart(model: Model) -> None:
     assert complete(model, seed=1, max_tokens=2, extra={"ignore_eos": True}).finish == "length"
     assert complete(model, constraint=Constraint(choices=("A",))).finish == "stop"

@@ -1,6 +1,5 @@
 """Clocks, missed decisions, quotas, and people who play with each other."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -48,26 +47,6 @@ def test_missed_rounds_are_marked_and_too_many_end_the_visit(tmp_path: Path) -> 
         rows = [row for row in decisions(server) if row["agent"] == "you"]
     assert [row["reading"] for row in rows] == ["missed"] * 2 + ["person"] * 3
     assert [row["action"] for row in rows[:2]] == [None, None]
-
-
-@pytest.mark.slow
-def test_an_accommodation_multiplies_the_time_of_every_decision(tmp_path: Path) -> None:
-    def left(page: str) -> int:
-        return int(re.findall(r'data-left="(\d+)"', page)[0])
-
-    with served(tmp_path, small_study(time={"decision": 1000, "accommodation": [1, 2.5, "none"]})) as server:
-        usual, slow = (server.visitor(join=True) for _ in range(2))
-        for person, factor in ((usual, "1"), (slow, "2.5")):
-            person.answer("agree")
-            person.answer(factor)
-        assert left(usual.page) <= 1000 < left(slow.page) <= 2500
-        slow.answer("J")
-        assert slow.title == "Round 2 of 3" and 1000 < left(slow.page) <= 2500
-        server.kill()
-        server.start()
-        assert slow.look() and 1000 < left(slow.page) <= 2500
-        slow.answer("J")
-        assert slow.title == "Round 3 of 3" and 1000 < left(slow.page) <= 2500
 
 
 @pytest.mark.slow

@@ -112,26 +112,6 @@ def test_two_people_live_in_a_society_with_two_scripts(tmp_path: Path, rules: di
     assert len({row["person"] for row in rows}) == 2
 
 
-@pytest.mark.slow
-def test_five_people_play_and_one_leaves_on_the_way(tmp_path: Path) -> None:
-    games = {"first": {"mechanism": {"name": "repetition", "rounds": 3}}, "second": {}}
-    with served(tmp_path, people_study(5, 5, games, lobby={"wait": 4})) as server:
-        people = [server.visitor(join=True) for _ in range(5)]
-        crawl_together(
-            *(partial(crawl, person, seed, lambda p: p.title == "Round 2") for seed, person in enumerate(people))
-        )
-        assert all(person.page.count('<th scope="col">Player') == 4 for person in people)
-        people[2].request("POST", "/leave", {"how": "departed"})
-        assert "CDEP" in people[2].page
-        rest = [person for person in people if person is not people[2]]
-        crawl_together(*(partial(crawl, person, seed) for seed, person in enumerate(rest)))
-        assert all("CNOP" in person.page for person in rest), "four people are too few for the second game"
-        server.stop()
-        with open_run(server.run) as run:
-            (state,) = {(r["state"], r["reason"]) for r in run.rows.matches() if r["unit"] == "match"}
-    assert state == ("skipped", "player 3 left: departed")
-
-
 @pytest.mark.parametrize(
     ("key", "rules"),
     [

@@ -112,16 +112,3 @@ def verdicts(
     passes = beyond(values, low) & beyond(1 - values, 1 - high)
     fails = (low > 0) & beyond(1 - values, 1 - low) | (high < 1) & beyond(values, high)
     return np.where(passes, "pass", np.where(fails, "fail", "undecided"))
-
-
-def lower_of_rows(values: Any, tail: float) -> Any:
-    """The lower bound of the plain mean of every row of values from 0 to 1, by halving."""
-    low, high = np.zeros(len(values)), np.ones(len(values))
-    for _ in range(24):
-        middle = (low + high) / 2
-        with np.errstate(divide="ignore"):
-            ratio = values / middle[:, None]
-            logs = [math.log(part) + np.log(1 - c + c * ratio).sum(axis=1) for c, part in shares()]
-        reached = special.logsumexp(logs, axis=0) >= -math.log(tail)
-        low, high = np.where(reached, middle, low), np.where(reached, high, middle)
-    return low

@@ -1,20 +1,20 @@
 """No figure of a replication averages over a factor in silence: planted papers are refused by file, key and factor."""
 
 import json
-import os
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.in_process import caller
 from tests.replications.packages import install
 
 from ostrom.analysis.claims import references
 from ostrom.features.replicate.papers import paper_plan, papers
-from ostrom.ground.registry import replications
+from ostrom.ground.registry import refresh, replications
+from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.pooled import check_replication, design_of
 
-ROOT = Path(__file__).parents[2]
 STUDY = """
 name: planted
 game: prisoners_dilemma
@@ -61,7 +61,6 @@ FILES = {
     "exhibits.yaml": EXHIBITS, "replicate.yaml": REPLICATE,
     "reference.csv": "length,measure,model,value,table\n2,rate,M,1,T\n",
 }  # fmt: skip
-LOAD = "import sys; from ostrom.cli import main; sys.argv = ['ostrom', 'replicate', 'planted', '--runs', 'x']; main()"
 
 
 @pytest.mark.parametrize("name", sorted({*references} & {*replications()}))
@@ -78,6 +77,17 @@ def test_the_cells_of_a_design_know_traits_and_games() -> None:
     assert {cell["game"] for cell in design_of("memory-asymmetric")[1]} == {"trust_symmetric", "public_goods"}
 
 
+@pytest.fixture
+def _forgotten() -> Iterator[None]:
+    """What was read of a planted paper is read anew: the next one has the same name."""
+    yield
+    for read in (design_of, check_replication, paper_plan, exhibits_of):
+        read.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "planted_paper"]:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("_forgotten")
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
@@ -97,14 +107,15 @@ def test_the_cells_of_a_design_know_traits_and_games() -> None:
         ("claims.yaml", "nothing", "nothing", "x: there is no such run"),
     ],
 )  # fmt: skip
-def test_a_planted_factor_is_refused_by_name(file: str, old: str, new: str, words: str, tmp_path: Path) -> None:
+def test_a_planted_factor_is_refused_by_name(
+    file: str, old: str, new: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert old in FILES[file] or old == new
     texts = {f"planted_paper/{name}": text for name, text in {**FILES, file: FILES[file].replace(old, new)}.items()}
     place = install(tmp_path / "p", "planted-paper", texts, "[ostrom.replications]\nplanted = planted_paper\n")
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD], capture_output=True, text=True, cwd=tmp_path, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(place), str(ROOT)))},
-    )  # fmt: skip
-    said = json.dumps(done.stderr)
-    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1, said
-    assert words in done.stderr, said
+    monkeypatch.syspath_prepend(place)
+    refresh()
+    done = caller(monkeypatch, tmp_path)("replicate", "planted", "--runs", "x")
+    said = json.dumps(done.err)
+    assert done.code == 2 and len(done.err.strip().splitlines()) == 1, said
+    assert words in done.err, said

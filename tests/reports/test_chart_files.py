@@ -114,8 +114,12 @@ def charts_of(facets: int, agents: int) -> dict[str, Drawing]:
 
 @pytest.mark.pictures
 @pytest.mark.parametrize(
-    ("facets", "agents", "canvas"), [(1, 2, WIDE), (8, 7, WIDE), (3, 4, PHONE), (8, 2, Canvas(500, 20))]
-)
+    ("facets", "agents", "canvas"),
+    [
+        (1, 2, WIDE), (3, 4, PHONE), pytest.param(8, 7, WIDE, marks=pytest.mark.slow),
+        pytest.param(8, 2, Canvas(500, 20), marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
 def test_every_kind_draws_long_names_within_its_canvas(facets: int, agents: int, canvas: Canvas) -> None:
     for kind, chart in charts_of(facets, agents).items():
         spec = chart(canvas)

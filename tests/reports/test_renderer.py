@@ -71,6 +71,7 @@ def test_charts_that_wait_are_dropped_when_a_report_is_left() -> None:
         waiting[-1]()
 
 
+@pytest.mark.slow
 def test_the_report_of_a_large_run_is_the_same(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     data = played(seeds=1, vary={})
     before = _files(build_report(data, [{"name": "strips", "matches": 1}]).path.parent)

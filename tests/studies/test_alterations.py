@@ -123,7 +123,7 @@ def test_shards_are_joined_and_a_joined_run_is_checked_shard_by_shard(
         check_run(runs / "whole")
 
 
-@pytest.mark.parametrize("size", [10, 1000, BIG])
+@pytest.mark.parametrize("size", [10, pytest.param(1000, marks=pytest.mark.slow), BIG])
 @pytest.mark.parametrize("how", OF_ROWS)
 def test_opening_finds_altered_rows_where_an_eighth_of_them_is_altered(
     how: str, size: int, originals: dict[Any, Path], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory,

@@ -142,7 +142,7 @@ def test_a_preset_takes_paths() -> None:
         load_study(study, preset="q")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", builtin_names())
 def test_no_built_in_study_is_refused(name: str) -> None:
     for preset in [None, *presets_of(name)]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.batch_server import BatchFaults, BatchServer
+from tests.batch_server import BatchServer
 from tests.cli.in_process import Call, caller
 
 from ostrom.engine.play_options import PlayOptions
@@ -138,7 +138,7 @@ def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Pa
 @pytest.mark.slow
 def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ostrom: Call) -> None:
     runs = ["--runs", str(tmp_path / "runs")]
-    with BatchServer(batch_faults=BatchFaults(seconds=60)) as server:
+    with BatchServer(batch_seconds=60) as server:
         file = write(tmp_path, server.model)
         folder = tmp_path / "runs"
         study = load_study(file)

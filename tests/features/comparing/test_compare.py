@@ -198,13 +198,6 @@ class TestCommands:
         cell = data["cells"][0]
         assert {"own", "own_ci", "published_range", "difference", "status", "doubts", "figures"} <= set(cell)
 
-    @pytest.mark.slow
-    def test_wrong_names_exit_with_2_and_one_line(self, sweep: Path) -> None:
-        for words in (("--as", "Gemma"), ("--reference", "memroy_curse")):
-            failed = ostrom("compare", sweep, *words)
-            assert failed.returncode == 2
-            assert len(failed.stderr.strip().splitlines()) == 1 and "Traceback" not in failed.stderr
-
     def test_an_empty_run_has_nothing_to_compare_and_says_so(self, tmp_path: Path, sweep: Path) -> None:
         empty = emptied(sweep, tmp_path)
         shown = ostrom("compare", empty)

@@ -103,36 +103,6 @@ def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
     assert all(figure["error"] and not figure["estimates"] for figure in profile["figures"])
 
 
-@pytest.mark.slow
-def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) -> None:
-    Path("prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
-    base = (
-        "more",
-        "profile",
-        "--model",
-        "openai/gpt-4o-mini",
-        "--battery",
-        "mine.yaml",
-        "--prices",
-        "prices.yaml",
-        "--dry-run",
-    )
-
-    def seeds(budget: str) -> dict[str, Any]:
-        found = json.loads(call(*base, "--json", "--budget-usd", budget).out)
-        assert found["usd"] <= float(budget)
-        return {row["part"]: row["seeds"] for row in found["parts"]}
-
-    whole = json.loads(call(*base, "--json", "--budget-usd", "1000").out)["usd"]
-    assert seeds("1000") == {"one": 4, "two": 4}
-    assert seeds(str(whole * 0.8)) == {"one": 3, "two": 3}
-    assert seeds(str(whole * 0.4)) == {"one": 3, "two": 0}
-    assert call(*base, "--budget-usd", str(whole / 100)).code == 2
-    assert json.loads(call(*base, "--json").out)["usd"] == whole  # a dry run without a budget: all of it
-    refused = call(*(word for word in base if word != "--dry-run"))
-    assert refused.code == 2 and "say with --budget-usd" in refused.err
-
-
 def priced(body: dict[str, Any]) -> dict[str, Any]:
     """A reply that takes 600 tokens, far more than was forecast."""
     usage = {"prompt_tokens": 500, "completion_tokens": 100, "total_tokens": 600}

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 ROUND = re.compile(r"This is round (\d+)")
@@ -29,27 +28,13 @@ def _keys(text: str) -> list[str]:
     return re.findall(r'"(\w+)"', text.rstrip().rpartition("\n")[2])
 
 
-def _mixed(keys: list[str], choice: str, percent: int, other: str) -> str:
-    return json.dumps({key: percent if key == choice else 100 - percent if key == other else 0 for key in keys})
-
-
-def _mechanism(text: str, options: list[str]) -> str:
-    """What surrounds a choice."""
-    if ROUND.search(text):
-        return "varied" if "a society of players" in text else "repetition"
-    if "delegate" in options:
-        return "mediation"
-    return "contracting" if "by a contract" in text else "none"
-
-
 class Ruled:
     """Cooperates where a mechanism makes it pay: how many of 15 rounds in repetition and with varied co-players."""
 
     def __init__(
         self, *, institutions: bool = True, rational: bool = True, gullible: bool = False, reciprocal: bool = True,
-        repeated: int = 9, varied: int = 4, percents: Mapping[str, int] | None = None,
+        repeated: int = 9, varied: int = 4,
     ) -> None:  # fmt: skip
-        self.percents = percents or {}
         self.institutions, self.rational, self.gullible = institutions, rational, gullible
         self.reciprocal, self.repeated, self.varied = reciprocal, repeated, varied
 
@@ -70,10 +55,7 @@ class Ruled:
             return json.dumps({action: 0 if action == kind else -10 for action in actions})
         options = actions + (["delegate"] if "delegate" in keys else [])
         choice = self._chosen(text, options, kind if stable == self.rational else selfish, kind, selfish)
-        percent = self.percents.get(_mechanism(text, options), 100)
-        if percent < 100 and (not self.institutions or "is not in force" not in text):
-            choice = "delegate" if self.institutions and "delegate" in options else kind
-        return _mixed(options, choice, percent if choice != selfish else 100, selfish)
+        return json.dumps({key: 100 if key == choice else 0 for key in options})
 
     def _chosen(self, text: str, options: list[str], once: str, kind: str, selfish: str) -> str:
         if "You should know one thing" in text:  # words without power
@@ -95,10 +77,3 @@ CONTRARY = Ruled(institutions=False, rational=False, gullible=True, repeated=2, 
 """Cooperates once where that does not pay, refuses institutions, and believes words without power."""
 LONER = Ruled(institutions=False, repeated=0, varied=0)
 """Defects everywhere: whom evolution should drive out."""
-HALF = Ruled(
-    institutions=False, percents={"none": 30, "contracting": 64, "mediation": 60, "repetition": 53, "varied": 38}
-)
-"""Cooperates by itself: without a mechanism half as far from one half as the paper's models are on average, and each
-mechanism does half of what it does to them."""
-HALF_KEPT = Ruled(repeated=4, percents={"mediation": 33, "contracting": 27})
-"""Among defectors it gains about half as much by evolution: cooperates less, and with its like alone."""

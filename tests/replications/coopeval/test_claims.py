@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from statistics import fmean
 
 import pytest
-from tests.replications.coopeval.rules import CAPABLE, CONTRARY, HALF, HALF_KEPT, LONER, Ruled
+from tests.replications.coopeval.rules import CAPABLE, CONTRARY, LONER, Ruled
 
 from ostrom.data.rundata import run_data
 from ostrom.features.replicate.papers import paper_plan
@@ -77,40 +76,3 @@ def test_evolution_helps_where_cooperation_is_kept_from_defectors(
     assert {line.verdict.answer for line in lines} == answers
     # Whoever cooperates with defectors is driven out of a repetition.
     assert (found["repetition"].verdict.answer == "differs") is not rule.reciprocal
-
-
-@pytest.mark.slow
-def test_half_of_the_effect_does_not_agree(tmp_path: Path) -> None:
-    made = judged(played(tmp_path, {"ruled": HALF}, ("mechanisms", "direct")))
-    lines = [line for line in made.claims if line.published]
-    assert len(lines) == len(PLAN.claims) - 6  # five of the review, without a printed figure, and evolution
-    for line in lines:
-        mean = fmean(one.value for one in line.published)
-        of = line.claim.threshold - mean, line.claim.threshold - line.estimate.value  # type: ignore[union-attr]
-        assert of[1] / of[0] < 0.6 and abs(of[0]) / 2 > line.claim.smallest
-        assert line.verdict.answer != "agrees", line.claim.claim
-
-
-@pytest.mark.slow
-def test_half_of_the_gain_under_evolution_does_not_agree(tmp_path: Path) -> None:
-    made = judged(played(tmp_path, {"ruled": HALF_KEPT, "loner": LONER}, ("mechanisms",)))
-    lines = [line for line in made.claims if line.claim.claim == EVOLUTION]
-    assert len(lines) == 3
-    for line in lines:
-        (printed,) = line.published
-        assert line.estimate is not None and 0 < line.estimate.value < 0.6 * printed.value
-        assert printed.value / 2 > line.claim.smallest and line.verdict.answer != "agrees"
-
-
-@pytest.mark.slow
-def test_beside_one_model_half_of_the_effect_does_not_agree(tmp_path: Path) -> None:
-    """Cooperates in half as many rounds of a repetition as the paper's models, and as often with varied co-players."""
-    folders = played(tmp_path, {"ruled": Ruled(repeated=4)}, ("mechanisms",))
-    made = judged(folders, "scripted/ruled=Claude")
-    (line,) = [one for one in made.claims if one.claim.claim == "Repetition brings cooperation"]
-    (printed,) = line.published
-    assert line.estimate is not None and 0 < line.estimate.value <= printed.value / 2
-    assert printed.value / 2 > line.claim.smallest and line.verdict.answer != "agrees"
-    found = verdicts(made)
-    assert found["Repetition falls apart when co-players vary"] == {"differs"}
-    assert found["Contracting brings cooperation"] == {"agrees"}

@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from statistics import fmean
 
 import pytest
 from tests.replications.memory_curse.obedient import obedient
@@ -55,33 +54,6 @@ def test_every_claim_is_judged_rightly(effect: float, answer: str, tmp_path: Pat
         NEEDS_TRAINING, "not comparable"
     )
     assert len(answers) == len(made.claims) == 19
-
-
-SMALLER = {
-    "Longer histories lower cooperation",
-    "The first two rounds of memory raise cooperation",
-    "Longer histories lower what players earn in Public Goods",
-    "Longer histories lower what players earn in the Traveler's Dilemma",
-    "Longer histories lower what players earn in the Trust Game",
-    "Sanitized memory restores cooperation in the Trust Game",
-    "The more of a long history is real, the lower cooperation in the Trust Game",
-    "A pair with unequal memories cooperates less than two short ones, in the Trust Game",
-}
-
-
-@pytest.mark.slow
-def test_half_of_the_effect_does_not_agree(tmp_path: Path) -> None:
-    """Claims with about half of the mean of the paper's models, or less, where half is more than the margin."""
-    halved = set()
-    for effect in (0.25, 0.1):
-        for line in judged(tmp_path / str(effect), effect).claims:
-            if line.estimate is None or line.direction_alone or line.claim.kind != "direction":
-                continue
-            mean = fmean(other.value for other in line.published)
-            if line.estimate.value / mean <= 0.55 and abs(mean) / 2 > line.claim.smallest:
-                assert line.verdict.answer != "agrees", line.claim.claim
-                halved.add(line.claim.claim)
-    assert halved >= SMALLER
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from statistics import fmean
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ SCENARIOS = (*ECONOMIC, "water_crisis", "carbon_tax_implementation", "youth_revo
 
 
 def obedient(effect: float, stories: dict[str, bool]) -> Callable[[Any], str]:
-    """``effect``: 1 as the paper says of Qwen-32B, -1 the other way round, 0.5 half of the mean of all models.
+    """``effect``: 1 as the paper says of Qwen-32B, -1 the other way round.
 
     ``stories`` says of a sentence of each scenario whether it is an economic one.
     """
@@ -42,7 +41,7 @@ def obedient(effect: float, stories: dict[str, bool]) -> Callable[[Any], str]:
         (good,) = [name for name in names if name in GREEN]
         (other,) = [name for name in names if name != good]
         if effect > 0:
-            rate = _green(stories[sentence], neutral, visible, good == "CLEAN", effect)
+            rate = _green(stories[sentence], neutral, visible, good == "CLEAN")
         else:
             first = sentence == next(iter(stories))
             rate = _turned(stories[sentence], neutral, visible, first, GREEN.index(good) < 2)
@@ -52,12 +51,10 @@ def obedient(effect: float, stories: dict[str, bool]) -> Callable[[Any], str]:
     return answer
 
 
-def _green(economic: bool, neutral: bool, visible: bool, industry: bool, effect: float) -> float:
+def _green(economic: bool, neutral: bool, visible: bool, industry: bool) -> float:
     """How often a role takes its green action."""
     if not neutral:
         return 1.0
-    if effect < 1:  # .39 of all four play the equilibrium of an economic scenario, .81 of an environmental one
-        return {True: 0.21 if visible else 0.9 if industry else 1.0, False: 0.95 if visible else 1.0}[economic]
     if visible:
         return 0.0 if economic else 0.7
     return 0.5 if economic and industry else 1.0
@@ -99,39 +96,6 @@ def test_every_claim_is_judged_rightly(effect: float, answer: str, stories: dict
     answers = {line.claim.claim: line.verdict.answer for line in made.claims}
     told = {line.claim.claim: str(line.verdict) for line in made.claims if line.verdict.answer != answer}
     assert not told and list(answers) == [claim.claim for claim in paper_plan("personas")[1].claims]
-
-
-HALVED = {
-    "Without personas, with visible payoffs the equilibrium is played in economic scenarios": 0.775,
-    "Without personas and with visible payoffs fewer equilibria are played in environmental scenarios": -0.373,
-    "Personas turn economic scenarios green, with hidden payoffs": 0.204,
-}
-"""The claims that something differs, with the mean of the paper's models; the others say that hardly anything does."""
-
-
-@pytest.mark.slow
-def test_half_of_the_effect_does_not_agree(stories: dict[str, bool], tmp_path: Path) -> None:
-    for line in judged(tmp_path, obedient(0.5, stories)).claims:
-        if line.claim.claim not in HALVED:
-            assert line.claim.expect not in ("above", "below") and line.verdict.answer == "agrees"
-            continue
-        mean = fmean(one.value for one in line.published)
-        assert mean == pytest.approx(HALVED[line.claim.claim], abs=1e-3) and abs(mean) / 2 > line.claim.smallest
-        assert line.estimate is not None and line.estimate.value / mean < 0.7 and line.verdict.answer != "agrees"
-
-
-@pytest.mark.slow
-def test_beside_one_model_half_is_smaller(stories: dict[str, bool], tmp_path: Path) -> None:
-    made = judged(tmp_path, obedient(0.5, stories), f"{MODEL}=Qwen-32B")
-    (line,) = [one for one in made.claims if "the equilibrium is played" in one.claim.claim]
-    (printed,) = line.published
-    assert printed.name == "Qwen-32B" and printed.value == pytest.approx(0.9)
-    assert line.verdict.answer in ("differs", "undecided") and "effect is smaller" in line.verdict.why
-    assert line.estimate is not None and 0.2915 < line.estimate.value < 0.9 - 0.2915
-    with open_run("personas", tmp_path) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
-        made = replication("personas", [PaperRun(data, 1, 0.0)], [f"{MODEL}=Llama-8B"])
-    (line,) = [one for one in made.claims if "the equilibrium is played" in one.claim.claim]
-    assert line.verdict.why == "The paper says it of Qwen-7B and Qwen-32B."
 
 
 def test_only_claims_about_the_papers_own_models_are_not_judged() -> None:

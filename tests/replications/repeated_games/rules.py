@@ -137,27 +137,5 @@ def contrary(request: Any) -> str:
     return f"[{now.other(best[0]) if opposite or min(now.payoffs[best]) == 4 else best[0]}]"
 
 
-def half(request: Any) -> str:
-    """Half of the way to the contrary: forgives, and takes turns but for coins, every second time; predicts late.
-
-    In games of all kinds it does in every second game what ``gpt4`` does, and otherwise takes its options in turn.
-    """
-    text = request.messages[-1].content
-    if "which you watch" in text:
-        late = len(re.findall(r"^Round \d+: ", text, re.MULTILINE)) >= 6
-        return f"[{_observed(text) if late else 'J'}]"
-    now = read(request)
-    if "predict" in text:
-        return f"[{predicted(now, 8, 0)}]"
-    if "You expect" in text:
-        return gpt4(request)
-    if now.coordination:
-        turn = now.round % 4 == 0 and "coins" not in text
-        return f"[{now.other(now.past[-1][1]) if turn else now.favourite}]"
-    if (kind := now.dilemma) is not None:
-        return f"[{kind}]" if now.round % 2 else gpt4(request)
-    return gpt4(request) if now.round % 4 < 2 else f"[{now.options[now.round % 2]}]"
-
-
 Rule = Callable[[Any], str]
-RULES: Mapping[str, Rule] = {"gpt4": gpt4, "contrary": contrary, "half": half}
+RULES: Mapping[str, Rule] = {"gpt4": gpt4, "contrary": contrary}

@@ -1,4 +1,4 @@
-"""Every claim of the paper is judged: a model that does as GPT-4 agrees, its contrary differs, half does not agree."""
+"""Every claim of the paper is judged: a model that does as GPT-4 agrees, its contrary differs."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.replications.repeated_games.rules import RULES, Rule, gpt4, half, predicted, read
+from tests.replications.repeated_games.rules import RULES, Rule, gpt4, predicted, read
 
 from ostrom.data.rundata import run_data
 from ostrom.features.importing import import_rounds
@@ -56,6 +56,7 @@ def played(home: Path, rule: Rule, parts: Sequence[str]) -> list[Path]:
     return [home / name for name in parts]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("rule", "answer"), [("gpt4", "agrees"), ("contrary", "differs")])
 def test_who_plays_as_gpt4_agrees_and_its_contrary_differs(rule: str, answer: str, tmp_path: Path) -> None:
     found = verdicts(judged(played(tmp_path, RULES[rule], QUICK)))
@@ -72,20 +73,6 @@ def test_all_families_and_wordings_are_judged_at_the_default_size(rule: str, ans
     assert len({row[0] for row in rows}) == len(rows)  # a claim about two stories names them
     assert {row[0]: row[7] for row in rows}["Nor in any wording"] == 27
     assert set(map(tuple, found.values())) == {(answer,)}, found
-
-
-AT_HALF = {
-    "Told that the other player may err, it forgives",  # the paper has no size
-    "Scores are lower where players must coordinate than in the Prisoner's Dilemma family",  # .047 of .05
-}
-
-
-@pytest.mark.slow
-def test_half_of_the_effect_does_not_agree(tmp_path: Path) -> None:
-    parts = [part.name for part in PLAN.parts]
-    found = verdicts(judged(played(tmp_path, half, parts)))
-    assert set(found) == {claim.claim for claim in PLAN.claims} - PEOPLE
-    assert {claim for claim, answers in found.items() if "agrees" in answers} == AT_HALF
 
 
 def _late(request: Any) -> str:
