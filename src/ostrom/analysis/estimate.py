@@ -206,9 +206,8 @@ class Query(Declared):
 
     def levels(self, data: RunData) -> set[float] | None:
         """Return the levels over which a slope is computed; None without a slope."""
-        if not self.over:
-            return None
-        return {float(row[self.over]) for row in self.values(data).rows if row[self.over] is not None}
+        rows = self.values(data).rows if self.over else ()
+        return {float(row[self.over]) for row in rows if row[self.over] is not None} if self.over else None
 
 
 def split_by(
@@ -280,11 +279,10 @@ def estimate(
             dict(zip(by, key, strict=True)), unit_figure.inference(), unit_figure.n, unit_figure.unit, note, level
         )
         values = tuple(unit.value for unit in per_match(rows).values())
-        columns = values if len(values) < FEW and one.method != "exact" else ()
         one = replace(
             one,
             sd=deviation(values),
-            values=columns,
+            values=values if len(values) < FEW and one.method != "exact" else (),
             rows=len(rows),
             averaged_over=measured.averaged(rows, by, balance),
         )
@@ -478,8 +476,11 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
     """Return a note on differently configured players of one match that count as one agent."""
     if "agent" not in by or "agent_memory" in by or "agent_id" in by:
         return ""
-    mixed = any(len({row.columns.get("agent_memory") for row in unit.rows}) > 1 for unit in units if len(unit.rows) > 1)
-    return "pools players with different memories (agent_memory)" if mixed else ""
+    return (
+        "pools players with different memories (agent_memory)"
+        if any(len({row.columns.get("agent_memory") for row in unit.rows}) > 1 for unit in units if len(unit.rows) > 1)
+        else ""
+    )
 
 
 def _generations(units: Sequence[UnitValue]) -> str:

@@ -146,9 +146,13 @@ class Sample:
         for levels in self._combinations():
             rows = [row for row in self.rows if row.levels == levels]
             mean = math.fsum(row.weight * row.value for row in rows) / math.fsum(row.weight for row in rows)
-            spread = stdev([row.value for row in rows]) if len(rows) > 1 else None
             summaries.append(
-                {**dict(zip(self.factors, levels, strict=True)), self.units: len(rows), "mean": mean, "sd": spread}
+                {
+                    **dict(zip(self.factors, levels, strict=True)),
+                    self.units: len(rows),
+                    "mean": mean,
+                    "sd": stdev([row.value for row in rows]) if len(rows) > 1 else None,
+                }
             )
         return summaries
 
@@ -531,8 +535,7 @@ def many_comparisons(values: Sample) -> tuple[str, ...]:
 
 
 def _dependent(values: Sample, better: str) -> tuple[str, ...]:
-    if not values.repeated:
-        return ()
-    return (
-        f"{values.repeated} {values.units} have values at more than one level: these are not independent, use {better}",
+    text = (
+        f"{values.repeated} {values.units} have values at more than one level: these are not independent, use {better}"
     )
+    return (text,) if values.repeated else ()

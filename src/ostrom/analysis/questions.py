@@ -330,8 +330,9 @@ def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     if not neighbours:
         return None
     smallest = min(neighbours, key=lambda one: one.value)
-    least = replace(smallest, key={**key, **smallest.key})
-    return QuestionFigure(question, "", least, tuple(neighbours), tuple(levels))
+    return QuestionFigure(
+        question, "", replace(smallest, key={**key, **smallest.key}), tuple(neighbours), tuple(levels)
+    )
 
 
 @dataclass(frozen=True)

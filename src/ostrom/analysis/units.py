@@ -241,11 +241,16 @@ def observations(
         row if len(row.columns) == len(columns) else replace(row, columns={**every_column, **row.columns})
         for row in collected
     )
-    listed = {name: tuple(of) for name, of in levels.items()}
-    shared = all(map(seeds_shared, runs))
-    studied = agents is None and not names_agents(where)
     return Observations(
-        measure, values, tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed), studied
+        measure,
+        values,
+        tuple(factors),
+        {name: tuple(of) for name, of in levels.items()},
+        frozenset(columns),
+        shared=all(map(seeds_shared, runs)),
+        runs=tuple(runs),
+        failed=tuple(failed),
+        studied=agents is None and not names_agents(where),
     )
 
 

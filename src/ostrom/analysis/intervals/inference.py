@@ -148,9 +148,7 @@ class Inference:
             share = math.fsum(part.share**2 for part in single)
             terms.append((share * squares / freedom / times, freedom + (times - 1) * self.units))
         total = math.fsum(variance for variance, _ in terms)
-        if total <= 0:
-            return None
-        return math.sqrt(total), total**2 / math.fsum(v * v / df for v, df in terms if v)
+        return None if total <= 0 else (math.sqrt(total), total**2 / math.fsum(v * v / df for v, df in terms if v))
 
     def reach(self, level: float, times: float = 1.0) -> tuple[float, float] | None:
         """Return the classical interval before clipping to the range; None if there is none."""
@@ -193,9 +191,7 @@ class Inference:
         units = PLURALS.get(self.unit, f"{self.unit}s")
         if self.problem:
             return self.problem
-        if self.alike:
-            return f"all {self.units} alike"
-        return f"too few {units}: one says nothing about the spread"
+        return f"all {self.units} alike" if self.alike else f"too few {units}: one says nothing about the spread"
 
     def bounds(self, level: float = 0.95) -> tuple[float, float] | None:
         """Bounds that hold for every distribution, at any number of units; each end is wrong with a chance of at most
