@@ -59,7 +59,8 @@ def with_failed(
     low, high = unit_figure.bounds
     for (a, side), key in zip(unit_figure.sides, keys, strict=True):
         done = len({(row["run"], row["match"]) for unit in side.units for row in unit.rows})
-        out = len({(row["run"], row["match"]) for row in measured.failed if _is_of(row, key)})
+        failed = (row for row in measured.failed if all(row[name] == of for name, of in key.items() if name in row))
+        out = len({(row["run"], row["match"]) for row in failed})
         lost, every = lost + out, every + out + done
         mean = math.fsum(w * v for w, v in zip(side.weights, side.values, strict=True)) / math.fsum(side.weights)
         if low is not None and high is not None:
@@ -73,10 +74,6 @@ def with_failed(
     around = one.value + ends[0], one.value + ends[1]
     words += f": {fixed(around[0], 3)} to {fixed(around[1], 3)} if all of them had been at either end of the range"
     return replace(one, failed=around, note="; ".join(filter(None, (one.note, words))))
-
-
-def _is_of(row: Mapping[str, Any], key: Mapping[str, Any]) -> bool:
-    return all(row[name] == level for name, level in key.items() if name in row)
 
 
 MODEL = "{model}"

@@ -158,19 +158,16 @@ class Sample:
 
     def warnings(self, method: str) -> tuple[str, ...]:
         """Return warnings about these values for a method."""
-        lines = []
-        if self.missing:
-            lines.append(f"{self.missing} values without a level of {' and '.join(self.factors)} are left out")
         exact = sum(row.exact for row in self.rows)
-        if exact:
-            lines.append(
-                f"{exact} of {len(self.rows)} values come from deterministic players and have no sampling error: "
-                "more seeds repeat them, so p-values do not apply to them"
-            )
         # Units of equal weight count the same anyway.
-        if method != "estimate" and len({round(row.weight, 9) for row in self.rows}) > 1:
-            lines.append(f"{self.found.measure.name} weighs its values; here all {self.units} count the same")
-        return tuple(lines)
+        unequal = method != "estimate" and len({round(row.weight, 9) for row in self.rows}) > 1
+        texts = (
+            (self.missing, f"{self.missing} values without a level of {' and '.join(self.factors)} are left out"),
+            (exact, f"{exact} of {len(self.rows)} values come from deterministic players and have no sampling error: "
+                    "more seeds repeat them, so p-values do not apply to them"),
+            (unequal, f"{self.found.measure.name} weighs its values; here all {self.units} count the same"),
+        )  # fmt: skip
+        return tuple(text for applies, text in texts if applies)
 
 
 def sample_of(observed: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:

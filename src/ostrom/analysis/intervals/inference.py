@@ -19,7 +19,6 @@ import numpy as np
 
 from ostrom.analysis.intervals import binary
 from ostrom.analysis.intervals.betting import Bet
-from ostrom.analysis.statistics.means import t_p_value, t_quantile
 from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
 from ostrom.ground.words import PLURALS
 
@@ -159,7 +158,9 @@ class Inference:
         spread = self.spread(times)
         if spread is None:
             return None
-        far = t_quantile(0.5 + level / 2, spread[1]) * spread[0]
+        from scipy.special import stdtrit
+
+        far = float(stdtrit(spread[1], 0.5 + level / 2)) * spread[0]
         return self.value - far, self.value + far
 
     def limits(self, level: float = 0.95) -> Limits:
@@ -279,7 +280,9 @@ class Inference:
         spread = self.spread()
         if spread is None:
             return None
-        p = t_p_value(off / spread[0], spread[1])
+        from scipy.special import stdtr
+
+        p = float(2 * stdtr(spread[1], -abs(off) / spread[0]))
         return max(p, self.rearranged) if threshold == 0 and self.uneven else p
 
     def _arranged(self, threshold: float) -> float:
