@@ -96,6 +96,11 @@ def totals(data: RunData) -> dict[int, dict[int, float]]:
     return {match: dict(of) for match, of in paid.items()}
 
 
+def total_gain(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """Return each player's total payoff in a match."""
+    return ({"match": row["match"], "player": row["player"], "value": row["total"]} for row in data.records(PAID))
+
+
 def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the total payoff of all players, as a share of the largest possible total."""
     rounds = {
