@@ -155,9 +155,8 @@ class FigureClaim(BaseModel, extra="forbid", frozen=True):
         except NoSuchLevel:  # the run has no matches of this figure
             return
         for one in estimates:
-            cell = tuple(self._cell_label(one, part) for part in self.cell)
             run_figure = own_figure(
-                cell,
+                [self._cell_label(one, part) for part in self.cell],
                 one,
                 self.scale,
                 complement=self.complement,
@@ -260,9 +259,7 @@ class DeclaredReference(Reference):
         figures = []
         named = (columns.value, columns.source, columns.status, columns.spread, columns.doubts)
         needed = [*columns.cell, *(columns.count or ()), *(name for name in named if name and name[0] != "$")]
-        for row in map(self.row, (dict(row) for row in published_rows(self.name))):
-            if row is None:
-                continue
+        for row in filter(None, map(self.row, (dict(row) for row in published_rows(self.name)))):
             for column in needed:
                 if column not in row:
                     raise StudyError(

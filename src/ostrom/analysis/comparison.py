@@ -150,8 +150,13 @@ def _joined(first: Published, second: Published) -> Published:
     spread = first.spread if first.spread is not None else second.spread
     status = "/".join(dict.fromkeys((*first.status.split("/"), *second.status.split("/"))))
     doubts = tuple(dict.fromkeys((*first.doubts, *second.doubts)))
-    source = first.source if second.source in first.source.split(", ") else f"{first.source}, {second.source}"
-    return replace(first, spread=spread, source=source, status=status, doubts=doubts)
+    return replace(
+        first,
+        spread=spread,
+        source=first.source if second.source in first.source.split(", ") else f"{first.source}, {second.source}",
+        status=status,
+        doubts=doubts,
+    )
 
 
 def _beside(own: RunFigure, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:

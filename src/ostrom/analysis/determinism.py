@@ -67,8 +67,11 @@ def plays_without_chance(unit: Unit) -> bool:
 
     Matches that need designs made before them count as random, as do those that cannot be played here.
     """
-    scripted = not unit.needs and all(player.config.strategy is not None for player in unit.players)
-    return scripted and not draws_anything(unit)
+    return (
+        not unit.needs
+        and all(player.config.strategy is not None for player in unit.players)
+        and not draws_anything(unit)
+    )
 
 
 def draws_anything(unit: Unit) -> bool:
@@ -77,8 +80,10 @@ def draws_anything(unit: Unit) -> bool:
     What cannot be played here counts as drawing.
     """
     models = [player.config for player in unit.players if player.config.strategy is None]
-    shuffled = any("shuffled" in (config.framing.order, config.framing.rows) for config in models)
-    return shuffled or _played(unit, STAND_IN) is None
+    return (
+        any("shuffled" in (config.framing.order, config.framing.rows) for config in models)
+        or _played(unit, STAND_IN) is None
+    )
 
 
 def _moves_alone(unit: Unit, player: int) -> bool:

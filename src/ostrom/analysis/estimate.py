@@ -59,7 +59,8 @@ def with_failed(
     low, high = unit_figure.bounds
     for (a, side), key in zip(unit_figure.sides, keys, strict=True):
         done = len({(row["run"], row["match"]) for unit in side.units for row in unit.rows})
-        out = len({(row["run"], row["match"]) for row in measured.failed if _is_of(row, key)})
+        failed = (row for row in measured.failed if all(row[name] == of for name, of in key.items() if name in row))
+        out = len({(row["run"], row["match"]) for row in failed})
         lost, every = lost + out, every + out + done
         mean = math.fsum(w * v for w, v in zip(side.weights, side.values, strict=True)) / math.fsum(side.weights)
         if low is not None and high is not None:
@@ -73,10 +74,6 @@ def with_failed(
     around = one.value + ends[0], one.value + ends[1]
     words += f": {fixed(around[0], 3)} to {fixed(around[1], 3)} if all of them had been at either end of the range"
     return replace(one, failed=around, note="; ".join(filter(None, (one.note, words))))
-
-
-def _is_of(row: Mapping[str, Any], key: Mapping[str, Any]) -> bool:
-    return all(row[name] == level for name, level in key.items() if name in row)
 
 
 MODEL = "{model}"
@@ -206,9 +203,8 @@ class Query(Declared):
 
     def levels(self, data: RunData) -> set[float] | None:
         """Return the levels over which a slope is computed; None without a slope."""
-        if not self.over:
-            return None
-        return {float(row[self.over]) for row in self.values(data).rows if row[self.over] is not None}
+        rows = self.values(data).rows if self.over else ()
+        return {float(row[self.over]) for row in rows if row[self.over] is not None} if self.over else None
 
 
 def split_by(
@@ -280,11 +276,10 @@ def estimate(
             dict(zip(by, key, strict=True)), unit_figure.inference(), unit_figure.n, unit_figure.unit, note, level
         )
         values = tuple(unit.value for unit in per_match(rows).values())
-        columns = values if len(values) < FEW and one.method != "exact" else ()
         one = replace(
             one,
             sd=deviation(values),
-            values=columns,
+            values=values if len(values) < FEW and one.method != "exact" else (),
             rows=len(rows),
             averaged_over=measured.averaged(rows, by, balance),
         )
@@ -478,8 +473,11 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
     """Return a note on differently configured players of one match that count as one agent."""
     if "agent" not in by or "agent_memory" in by or "agent_id" in by:
         return ""
-    mixed = any(len({row.columns.get("agent_memory") for row in unit.rows}) > 1 for unit in units if len(unit.rows) > 1)
-    return "pools players with different memories (agent_memory)" if mixed else ""
+    return (
+        "pools players with different memories (agent_memory)"
+        if any(len({row.columns.get("agent_memory") for row in unit.rows}) > 1 for unit in units if len(unit.rows) > 1)
+        else ""
+    )
 
 
 def _generations(units: Sequence[UnitValue]) -> str:

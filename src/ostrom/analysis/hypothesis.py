@@ -137,11 +137,10 @@ def test(
         for name in dict.fromkeys(name for *_, one in parts for name in one.tables)
     }
     rows = [{**who, **row} for who, sample, _ in parts for row in sample.groups()]
-    averaged = observed.averaged(observed.rows, [*split, *factors])
     return FactorTest(
         part.name, factor, second, method, outcome.title, first.unit, outcome.design, outcome.assumptions,
         (*filter(None, [far]), *warnings, *([str(failure)] if failure is not None else [])), rows, tables, level,
-        averaged_over=averaged,
+        averaged_over=observed.averaged(observed.rows, [*split, *factors]),
     )  # fmt: skip
 
 

@@ -146,27 +146,28 @@ class Sample:
         for levels in self._combinations():
             rows = [row for row in self.rows if row.levels == levels]
             mean = math.fsum(row.weight * row.value for row in rows) / math.fsum(row.weight for row in rows)
-            spread = stdev([row.value for row in rows]) if len(rows) > 1 else None
             summaries.append(
-                {**dict(zip(self.factors, levels, strict=True)), self.units: len(rows), "mean": mean, "sd": spread}
+                {
+                    **dict(zip(self.factors, levels, strict=True)),
+                    self.units: len(rows),
+                    "mean": mean,
+                    "sd": stdev([row.value for row in rows]) if len(rows) > 1 else None,
+                }
             )
         return summaries
 
     def warnings(self, method: str) -> tuple[str, ...]:
         """Return warnings about these values for a method."""
-        lines = []
-        if self.missing:
-            lines.append(f"{self.missing} values without a level of {' and '.join(self.factors)} are left out")
         exact = sum(row.exact for row in self.rows)
-        if exact:
-            lines.append(
-                f"{exact} of {len(self.rows)} values come from deterministic players and have no sampling error: "
-                "more seeds repeat them, so p-values do not apply to them"
-            )
         # Units of equal weight count the same anyway.
-        if method != "estimate" and len({round(row.weight, 9) for row in self.rows}) > 1:
-            lines.append(f"{self.found.measure.name} weighs its values; here all {self.units} count the same")
-        return tuple(lines)
+        unequal = method != "estimate" and len({round(row.weight, 9) for row in self.rows}) > 1
+        texts = (
+            (self.missing, f"{self.missing} values without a level of {' and '.join(self.factors)} are left out"),
+            (exact, f"{exact} of {len(self.rows)} values come from deterministic players and have no sampling error: "
+                    "more seeds repeat them, so p-values do not apply to them"),
+            (unequal, f"{self.found.measure.name} weighs its values; here all {self.units} count the same"),
+        )  # fmt: skip
+        return tuple(text for applies, text in texts if applies)
 
 
 def sample_of(observed: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
@@ -531,8 +532,7 @@ def many_comparisons(values: Sample) -> tuple[str, ...]:
 
 
 def _dependent(values: Sample, better: str) -> tuple[str, ...]:
-    if not values.repeated:
-        return ()
-    return (
-        f"{values.repeated} {values.units} have values at more than one level: these are not independent, use {better}",
+    text = (
+        f"{values.repeated} {values.units} have values at more than one level: these are not independent, use {better}"
     )
+    return (text,) if values.repeated else ()

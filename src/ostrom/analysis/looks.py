@@ -34,9 +34,7 @@ def look_at(runs: Sequence[RunData], measure: str, factors: Iterable[str]) -> tu
     A run that is not at its end is not looked at.
     """
     look, recorded, names = 1, True, [f"{measure}, {factor}" for factor in factors]
-    for data in runs:
-        if data.so_far:
-            continue
+    for data in (run for run in runs if not run.so_far):
         (row,) = data.records(
             f"SELECT count(DISTINCT {quoted('seed')}) AS n FROM matches WHERE state = 'done' AND unit = 'match'"
         )

@@ -158,8 +158,9 @@ class MeasureDeclaration:
             raise StudyError("a measure is a mapping", file=self.file, key=self.name, actual=self.entry)
         entry = dict(self.entry)
         if unknown := [str(key) for key in entry if key not in FIELDS]:
-            text = unknown_key(unknown[0], FIELDS, f"measure {self.name}")
-            raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
+            raise StudyError(
+                unknown_key(unknown[0], FIELDS, f"measure {self.name}"), file=self.file, key=self.name, allowed=FIELDS
+            )
         try:
             return self._build_measure(entry)
         except (TypeError, UsageError) as error:

@@ -189,11 +189,13 @@ def figures(question: StudyQuestion, data: RunData) -> list[QuestionFigure]:
         return _figures(question, values, "")
     everyone, own = kinds_of(data), studied_agents(data)
     chosen = dict.fromkeys([*own, *everyone]) if ALL in question.agents else question.agents or own
-    collected = []
-    for agent in chosen:
-        rows = tuple(row for row in values.rows if agent in _seated(row))
-        collected += _figures(question, replace(values, rows=rows), agent if len(everyone) > 1 else "") if rows else []
-    return collected
+    rows_of = {agent: tuple(row for row in values.rows if agent in _seated(row)) for agent in chosen}
+    return [
+        figure
+        for agent, rows in rows_of.items()
+        if rows
+        for figure in _figures(question, replace(values, rows=rows), agent if len(everyone) > 1 else "")
+    ]
 
 
 def _seated(row: Observation) -> Sequence[str]:
@@ -330,8 +332,9 @@ def _order(question: StudyQuestion, values: Observations, key: Mapping[str, Any]
     if not neighbours:
         return None
     smallest = min(neighbours, key=lambda one: one.value)
-    least = replace(smallest, key={**key, **smallest.key})
-    return QuestionFigure(question, "", least, tuple(neighbours), tuple(levels))
+    return QuestionFigure(
+        question, "", replace(smallest, key={**key, **smallest.key}), tuple(neighbours), tuple(levels)
+    )
 
 
 @dataclass(frozen=True)

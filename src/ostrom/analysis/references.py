@@ -165,9 +165,8 @@ class Reference(FormerNames, ABC, former={"own": "run_figures"}):
 
 
 def _has(level: Any, wanted: Any) -> bool:
-    if wanted is None or level is None:
-        return level is wanted
-    return str(level) in map(str, wanted if isinstance(wanted, list) else [wanted])
+    levels = map(str, wanted if isinstance(wanted, list) else [wanted])
+    return level is wanted if wanted is None or level is None else str(level) in levels
 
 
 def _condition(levels: Mapping[str, Any], columns: Sequence[str]) -> str:

@@ -177,8 +177,7 @@ class RegisteredRun:
 
 def registered_run(data: RunData) -> RegisteredRun | None:
     """Return the registration status of a run; None for a run without registration."""
-    content = data.manifest.get("registered")
-    if content is None:
+    if (content := data.manifest.get("registered")) is None:
         return None
     return checked_against(data, registration_of(dict(content), str(data.folder / "run.json"), "registered"))
 
@@ -414,8 +413,7 @@ class RegistrationStatus:
 
 
 def _several(kind: str, lines: Sequence[str]) -> Iterator[RunDeviation]:
-    for line in lines[:MOST_LISTED]:
-        yield RunDeviation(kind, line)
+    yield from (RunDeviation(kind, line) for line in lines[:MOST_LISTED])
     if len(lines) > MOST_LISTED:
         yield RunDeviation(kind, f"and {len(lines) - MOST_LISTED} more")
 

@@ -115,8 +115,7 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
     interval = inference.guaranteed(rule.level)
     if interval.low is None:
         interval = inference.limits(rule.level)
-    criterion: float | None = None
-    met = False
+    criterion, met = None, False
     if rule.width is not None:
         if interval.low is not None and interval.high is not None:
             criterion = interval.high - interval.low

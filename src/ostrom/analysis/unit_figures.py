@@ -94,8 +94,10 @@ class UnitFigure:
         )
         if not fixed:
             return mean
-        words = f"{len(fixed)} of {len(side.values)} values are deterministic and have no sampling error"
-        return replace(combined([(1 - mass, mean), (mass, replace(sure, note=""))]), note=words)
+        return replace(
+            combined([(1 - mass, mean), (mass, replace(sure, note=""))]),
+            note=f"{len(fixed)} of {len(side.values)} values are deterministic and have no sampling error",
+        )
 
 
 def figure(

@@ -188,11 +188,10 @@ def per_match(rows: Iterable[Observation], *, apart: bool = False) -> dict[tuple
 
     The generations of one population depend on each other and make one value, unless they are kept ``apart``.
     """
-    by_match: dict[tuple[Any, ...], UnitValue] = {}
-    for row in rows:
-        one = row["match"] if apart or row.history is None else row.history
-        by_match.setdefault((row["run"], one), UnitValue()).rows.append(row)
-    return by_match
+    by_match = grouped(
+        ((row["run"], row["match"] if apart or row.history is None else row.history), row) for row in rows
+    )
+    return {key: UnitValue(of) for key, of in by_match.items()}
 
 
 def independent(measure: Measure, unit: UnitValue) -> tuple[Any, ...]:
@@ -241,11 +240,16 @@ def observations(
         row if len(row.columns) == len(columns) else replace(row, columns={**every_column, **row.columns})
         for row in collected
     )
-    listed = {name: tuple(of) for name, of in levels.items()}
-    shared = all(map(seeds_shared, runs))
-    studied = agents is None and not names_agents(where)
     return Observations(
-        measure, values, tuple(factors), listed, frozenset(columns), shared, tuple(runs), tuple(failed), studied
+        measure,
+        values,
+        tuple(factors),
+        {name: tuple(of) for name, of in levels.items()},
+        frozenset(columns),
+        shared=all(map(seeds_shared, runs)),
+        runs=tuple(runs),
+        failed=tuple(failed),
+        studied=agents is None and not names_agents(where),
     )
 
 
@@ -413,17 +417,14 @@ def select(
     for column, stated in where.items():
         parts = stated if isinstance(stated, list | tuple) else [stated]
         allowed = (
-            counted_levels(column) if says_what_counts(observed.measure, column) else _levels_by_text(observed, column)
+            counted_levels(column)
+            if says_what_counts(observed.measure, column)
+            else {as_text(value): value for value in dict.fromkeys(row[column] for row in observed.rows)}
         )
         if commas and stated not in allowed:
             parts = [part.strip() for part in stated.split(",") if part.strip()]
         wanted[column] = [_level_named(allowed, column, as_text(part)) for part in parts]
     return wanted
-
-
-def _levels_by_text(sample: Observations, column: str) -> dict[str, Any]:
-    """Return the levels of a column by their printed text."""
-    return {as_text(value): value for value in dict.fromkeys(row[column] for row in sample.rows)}
 
 
 def _level_named(levels: Mapping[str, Any], column: str, text: str) -> Any:

@@ -105,6 +105,4 @@ def p_value(estimate: Estimate, threshold: float) -> float:
     if estimate.inference is not None:
         p = estimate.inference.p_value(threshold)
         return 1.0 if p is None else p
-    if estimate.low is None or threshold in estimate:
-        return 1.0
-    return 1 - estimate.level
+    return 1.0 if estimate.low is None or threshold in estimate else 1 - estimate.level

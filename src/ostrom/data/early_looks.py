@@ -102,7 +102,7 @@ def early_looks(folder: Path) -> list[EarlyLook]:
 
 
 def _look(row: Mapping[str, Any]) -> EarlyLook:
-    values = {field.name: row[field.name] for field in fields(EarlyLook)}
+    values = {one.name: row[one.name] for one in fields(EarlyLook)}
     if any(type(value) is not (str if name == "at" else int) for name, value in values.items()):
         raise TypeError("values")
     return EarlyLook(**values)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -313,12 +313,9 @@ class RunData:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _run(self, sql: str, params: Sequence[Any]) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
-        cursor = self.views(sql).cursor()
-        try:
+        with closing(self.views(sql).cursor()) as cursor:
             cursor.execute(sql, list(params))
             return [(column[0], str(column[1])) for column in cursor.description], cursor.fetchall()
-        finally:
-            cursor.close()
 
     def matching_rows(self, condition: str) -> list[dict[str, Any]]:
         """Return the rows of matches that meet an SQL condition, in order.
@@ -359,14 +356,10 @@ class RunData:
         self.need("traces", named)
         wanted = ", ".join(quoted(key) for key in named)
         condition = f"{TEXTS[text]} IS NOT NULL" + (f" AND ({where})" if where else "")
-        cursor = self.views("traces").cursor()
-        try:
+        with closing(self.views("traces").cursor()) as cursor:
             cursor.execute(f"SELECT {wanted}, {TEXTS[text]} FROM traces WHERE {condition}", list(params))
             while batch := cursor.fetchmany(BATCH):
-                for row in batch:
-                    yield row[:-1], row[-1]
-        finally:
-            cursor.close()
+                yield from ((row[:-1], row[-1]) for row in batch)
 
     def keep_result(self, text: str) -> None:
         """Store the main result beside the tables, for lists of runs."""

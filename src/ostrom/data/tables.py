@@ -25,9 +25,8 @@ def safe(value: Any) -> Any:
     >>> safe("=1+1"), safe(" @SUM(A1)"), safe("cooperate"), safe(-1.5)
     ("'=1+1", "' @SUM(A1)", 'cooperate', -1.5)
     """
-    if isinstance(value, str) and (value.startswith(_FORMULA) or value.lstrip().startswith(_FORMULA)):
-        return f"'{value}"
-    return value
+    formula = isinstance(value, str) and (value.startswith(_FORMULA) or value.lstrip().startswith(_FORMULA))
+    return f"'{value}" if formula else value
 
 
 def safe_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -214,12 +214,11 @@ class Bet:
         mine, theirs = set(self.labels or ()), set(other.labels or ())
         if not mine & theirs:
             mass = np.concatenate([own * self.weights, far * other.weights])
-            both = None if self.labels is None or other.labels is None else self.labels + other.labels
             return Bet(
                 np.concatenate([self.values, other.values]),
                 mass / mass.sum(),
                 *ends,
-                both,
+                None if self.labels is None or other.labels is None else self.labels + other.labels,
                 np.concatenate([self._up, other._up]),
             )
         if mine != theirs or self.labels is None or other.labels is None:

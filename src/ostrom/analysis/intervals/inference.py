@@ -19,7 +19,6 @@ import numpy as np
 
 from ostrom.analysis.intervals import binary
 from ostrom.analysis.intervals.betting import Bet
-from ostrom.analysis.statistics.means import t_p_value, t_quantile
 from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
 from ostrom.ground.words import PLURALS
 
@@ -148,9 +147,7 @@ class Inference:
             share = math.fsum(part.share**2 for part in single)
             terms.append((share * squares / freedom / times, freedom + (times - 1) * self.units))
         total = math.fsum(variance for variance, _ in terms)
-        if total <= 0:
-            return None
-        return math.sqrt(total), total**2 / math.fsum(v * v / df for v, df in terms if v)
+        return None if total <= 0 else (math.sqrt(total), total**2 / math.fsum(v * v / df for v, df in terms if v))
 
     def reach(self, level: float, times: float = 1.0) -> tuple[float, float] | None:
         """Return the classical interval before clipping to the range; None if there is none."""
@@ -161,7 +158,9 @@ class Inference:
         spread = self.spread(times)
         if spread is None:
             return None
-        far = t_quantile(0.5 + level / 2, spread[1]) * spread[0]
+        from scipy.special import stdtrit
+
+        far = float(stdtrit(spread[1], 0.5 + level / 2)) * spread[0]
         return self.value - far, self.value + far
 
     def limits(self, level: float = 0.95) -> Limits:
@@ -193,9 +192,7 @@ class Inference:
         units = PLURALS.get(self.unit, f"{self.unit}s")
         if self.problem:
             return self.problem
-        if self.alike:
-            return f"all {self.units} alike"
-        return f"too few {units}: one says nothing about the spread"
+        return f"all {self.units} alike" if self.alike else f"too few {units}: one says nothing about the spread"
 
     def bounds(self, level: float = 0.95) -> tuple[float, float] | None:
         """Bounds that hold for every distribution, at any number of units; each end is wrong with a chance of at most
@@ -283,7 +280,9 @@ class Inference:
         spread = self.spread()
         if spread is None:
             return None
-        p = t_p_value(off / spread[0], spread[1])
+        from scipy.special import stdtr
+
+        p = float(2 * stdtr(spread[1], -abs(off) / spread[0]))
         return max(p, self.rearranged) if threshold == 0 and self.uneven else p
 
     def _arranged(self, threshold: float) -> float:

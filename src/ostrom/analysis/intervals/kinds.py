@@ -253,10 +253,11 @@ def difference_of(
     zero_one: bool = False,
 ) -> Inference:
     """The mean of one sample minus that of another; units with the same cluster pair."""
-    inside = (None, None) if clusters is None else clusters
     one, two = (
         mean_of(values, bounds=bounds, weights=mass, clusters=of, unit=unit, zero_one=zero_one)
-        for values, mass, of in zip((first, second), weights, inside, strict=True)
+        for values, mass, of in zip(
+            (first, second), weights, (None, None) if clusters is None else clusters, strict=True
+        )
     )
     return combined([(1.0, one), (-1.0, two)])
 
@@ -348,28 +349,25 @@ def slope_of(
     if labels is not None and len(set(labels)) < len(labels):
         group, names = label_codes(labels, a.size)
         sums = np.bincount(group, weights=pull * rest).astype(np.float64)
-        few = (
-            f"too few clusters: {len(names)}, at least {FEWEST_CLUSTERS} are needed"
-            if len(names) < FEWEST_CLUSTERS
-            else ""
-        )
+        few = f"too few clusters: {len(names)}, at least {FEWEST_CLUSTERS} are needed"
         return replace(
-            inference, parts=(Part(sums, names),), method="least squares, clustered errors", problem=few,
+            inference, parts=(Part(sums, names),), method="least squares, clustered errors",
+            problem=few if len(names) < FEWEST_CLUSTERS else "",
             doubt="its clusters have values at several levels", arrangements=ways,
         )  # fmt: skip
     leverage = w / size[codes] + w * off**2 / square
     with np.errstate(divide="ignore", invalid="ignore"):
         robust = np.where(rest == 0, 0.0, pull * rest / (1 - leverage))
     free = a.size - size.size - 1
-    problem = "" if free > 0 and np.isfinite(robust).all() else "too few units for a line and its errors"
     fewest = int(np.unique(np.column_stack([codes, np.round(a, 12)]), axis=0, return_counts=True)[1].min())
     part = Part(
         np.nan_to_num(robust, posinf=0, neginf=0), None if labels is None else tuple(labels), centred=0,
         df=float(max(free, 1)),
     )  # fmt: skip
-    note = "" if fewest >= FEWEST_CLUSTERS else f"caution: {how_many(fewest, unit)} at some level"
     return replace(
-        inference, parts=(part,), bets=bets, method="least squares, HC3", note=note, problem=problem,
+        inference, parts=(part,), bets=bets, method="least squares, HC3",
+        note="" if fewest >= FEWEST_CLUSTERS else f"caution: {how_many(fewest, unit)} at some level",
+        problem="" if free > 0 and np.isfinite(robust).all() else "too few units for a line and its errors",
         doubt="" if bets else "the measure has no declared bounds", arrangements=ways,
     )  # fmt: skip
 

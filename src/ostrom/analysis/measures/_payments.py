@@ -96,6 +96,11 @@ def totals(data: RunData) -> dict[int, dict[int, float]]:
     return {match: dict(of) for match, of in paid.items()}
 
 
+def total_gain(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """Return each player's total payoff in a match."""
+    return ({"match": row["match"], "player": row["player"], "value": row["total"]} for row in data.records(PAID))
+
+
 def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the total payoff of all players, as a share of the largest possible total."""
     rounds = {
@@ -131,9 +136,8 @@ def gini(amounts: Iterable[float]) -> float | None:
     """
     ordered = sorted(amounts)
     total, count = sum(ordered), len(ordered)
-    if total <= 0:
-        return None
-    return sum((2 * place - count + 1) * amount for place, amount in enumerate(ordered)) / (count * total)
+    ranked = sum((2 * place - count + 1) * amount for place, amount in enumerate(ordered))
+    return ranked / (count * total) if total > 0 else None
 
 
 def equality(data: RunData) -> Iterable[Mapping[str, Any]]:
@@ -200,8 +204,10 @@ def revenue(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 def stock(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Yield the size of a common stock before the harvest of each round."""
-    sizes = round_facts(data, "stock", "stock_by_round")
-    return ({"match": match, "round": number, "value": stock} for (match, number), stock in sizes.items())
+    return (
+        {"match": match, "round": number, "value": stock}
+        for (match, number), stock in round_facts(data, "stock", "stock_by_round").items()
+    )
 
 
 def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:

@@ -105,11 +105,8 @@ def compare(
         comparison, far = compare_run(data, as_ or (), reference), data.so_far
         registered = standing([data])
     document = {
-        "run": str(data.folder),
-        **({"so_far": far} if far else {}),
-        **registered.document,
-        **comparison.as_dict(),
-    }
+        "run": str(data.folder), **({"so_far": far} if far else {}), **registered.document, **comparison.as_dict()
+    }  # fmt: skip
     paper = comparison.reference.name.replace("_", "-")
     text = [
         *(_comparison_text(comparison) if comparison.lines else ()),

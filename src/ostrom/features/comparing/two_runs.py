@@ -207,9 +207,8 @@ def compared_agents(new: RunData, old: RunData, query: Query) -> ComparedAgents:
         ((name,), (former,)) = alone  # each run has one agent, whose name differs because its settings do
         return ComparedAgents((name,), f"changed ({former} in {old.folder.name})", scripts, earlier, former)
     single = [f"only in {run.folder.name}: {', '.join(names)}" for run, names in zip(runs, alone, strict=True) if names]
-    studied = tuple(name for name in both if name in about)
     return ComparedAgents(
-        changed or studied,
+        changed or tuple(name for name in both if name in about),
         "; ".join(["changed" if changed else "studied, and none changed", *single]),
         scripts,
         earlier,

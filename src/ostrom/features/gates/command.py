@@ -145,7 +145,6 @@ def gate(
             for one in verdict.judged
         ],
     )  # fmt: skip
-    stopped = Remark(f"stopped: {looks.why}") if looks is not None and looks.why != "decided" else None
     return Output(
         {"run": target, "gates": str(gates), **registered.document, **verdict.as_dict(), **look_facts},
         [
@@ -153,7 +152,7 @@ def gate(
             table,
             f"population: {verdict.population}" if verdict.population else None,
             Remark(verdict.control),
-            stopped,
+            Remark(f"stopped: {looks.why}") if looks is not None and looks.why != "decided" else None,
         ],
         code=130 if interrupted else CODES[verdict.answer],
         standing=registered,

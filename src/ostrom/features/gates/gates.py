@@ -326,8 +326,15 @@ def _judged(
     least = _units(_multiple(gate, estimate, level), estimate.n)
     if many > gate.missing * planned or growing:
         low, high = estimate.low, estimate.high
-        now = "undecided" if low is None or high is None else gate.verdict(low, high)
-        return GateResult(gate, "undecided", estimate, estimate.key, reason or growing, least, now)
+        return GateResult(
+            gate,
+            "undecided",
+            estimate,
+            estimate.key,
+            reason or growing,
+            least,
+            "undecided" if low is None or high is None else gate.verdict(low, high),
+        )
     if estimate.low is None or estimate.high is None:
         return GateResult(gate, "undecided", estimate, estimate.key, estimate.note or "there is no interval", least)
     answer = gate.verdict(estimate.low, estimate.high)

@@ -122,9 +122,7 @@ def strategy_frequencies(
     (0.5, 0.0)
     """
     checked_level(level), checked_resamples(resamples)
-    table = choice_table(played, unit=unit, resample=resample or unit)
-    if candidates is not None:
-        table = table.only(candidates)
+    table = choice_table(played, unit=unit, resample=resample or unit, candidates=candidates)
     groups, fit = fit_groups(table)
     weights, faithful = _bootstrap(table, groups, fit, rng, resamples)
     loose = undetermined(fit)
@@ -191,12 +189,11 @@ def _bootstrap(
     np.add.at(per_cluster, (drawn.of_row, pattern.ravel()), 1.0)
     load = drawn.totals(rng, resamples, per_cluster)
     # Starting weights are all positive: EM can never raise a weight of exactly zero.
-    mixed = 0.8 * fit.weights + 0.2 / len(groups)
     weights, faithful, _ = maximise(
         flat.reshape(-1, *counts.shape[1:]),
         table.chances,
         load,
-        np.tile(mixed, (resamples, 1)),
+        np.tile(0.8 * fit.weights + 0.2 / len(groups), (resamples, 1)),
         np.full(resamples, np.clip(fit.faithful, 0.55, 0.999)),
         tolerance=1e-6,
     )
@@ -238,9 +235,7 @@ def leave_one_out(
     """Refit without each group of indistinguishable candidates in turn."""
     from scipy.special import chdtrc
 
-    table = choice_table(played, unit=unit, resample=unit)
-    if candidates is not None:
-        table = table.only(candidates)
+    table = choice_table(played, unit=unit, resample=unit, candidates=candidates)
     groups, full = fit_groups(table)
     if len(groups) < 2:
         raise BadSample("leaving one out needs at least 2 candidates that the data can tell apart")

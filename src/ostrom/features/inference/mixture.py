@@ -77,11 +77,10 @@ class ChoiceTable:
             raise BadSample(f"candidates: {named} (known: {', '.join(self.candidates)})")
         if len(set(candidates)) < len(candidates):
             raise BadSample("candidates: the same strategy is named twice")
-        index = [self.candidates.index(name) for name in candidates]
         return ChoiceTable(
             tuple(candidates),
             self.chances,
-            self.counts[:, index, :],
+            self.counts[:, [self.candidates.index(name) for name in candidates], :],
             self.cluster,
             self.n_clusters,
             self.unit,
@@ -89,8 +88,13 @@ class ChoiceTable:
         )
 
 
-def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> ChoiceTable:
-    """Count agreements; `unit` is the match (a strategy per match) or the player (one strategy for all matches)."""
+def choice_table(
+    played: Sequence[PlayedMatch], *, unit: str, resample: str, candidates: Sequence[str] | None = None
+) -> ChoiceTable:
+    """Count agreements; `unit` is the match (a strategy per match) or the player (one strategy for all matches).
+
+    The table has all candidates of the matches, or those that are named.
+    """
     checked_option("unit", unit, UNITS)
     checked_option("resample", resample, UNITS)
     if unit == "player" and resample == "match":
@@ -119,7 +123,8 @@ def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> 
     )
     cluster = np.zeros(len(levels), dtype=np.int64)
     cluster[unit_of] = owner_of
-    return ChoiceTable(names, chances, counts, cluster, len(owner_levels), unit, resample)
+    table = ChoiceTable(names, chances, counts, cluster, len(owner_levels), unit, resample)
+    return table if candidates is None else table.only(candidates)
 
 
 def agreement_of(item: PlayedMatch, names: tuple[str, ...]) -> Floats:

@@ -288,10 +288,9 @@ def infer_strategies(
             cache[key] = prescribed_moves(
                 strategies, m.game, seat.seat, m.rounds, mechanism=m.mechanism, facts=m.told, original=m.original
             )
-        who = seat.agent if unit == "player" else seat.seat
         return PlayedMatch(
             m.match,
-            who,
+            seat.agent if unit == "player" else seat.seat,
             m.moves(seat.seat)[m.copied :],
             {name: moves[m.copied :] for name, moves in cache[key].items()},
         )

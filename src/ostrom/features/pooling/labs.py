@@ -398,14 +398,13 @@ def _pool(
         Lab(name, one, v, weight)
         for (name, one), v, weight in zip(estimates.items(), variances, overall.weights, strict=True)
     )
-    moderators = [_moderated(keys, of, labs, level) for keys, of in differing]
     return LabPool(
         key,
         labs,
         left_out,
         overall,
         tuple(without_each(values, variances, level, bounds)),
-        tuple(filter(None, moderators)),
+        tuple(filter(None, [_moderated(keys, of, labs, level) for keys, of in differing])),
     )
 
 

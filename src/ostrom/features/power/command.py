@@ -141,18 +141,24 @@ def power(
         assumed = assuming.stated_over(assumed, changed, design.comparison.bounds)
         source += f", with stated {', '.join(changed)}" if changed else ""
     if rule is not None:
-        sequential = powering.sequences(
-            resolved.plan,
+        return _sequences(
+            powering.sequences(
+                resolved.plan,
+                rule,
+                (true, 0.0),
+                assumed,
+                design,
+                simulations=simulations,
+                seed=seed,
+                prices=options.rates,
+                measured=measured,
+            ),
+            resolved.plan.name,
             rule,
-            (true, 0.0),
             assumed,
-            design,
-            simulations=simulations,
-            seed=seed,
-            prices=options.rates,
-            measured=measured,
+            source,
+            simulations,
         )
-        return _sequences(sequential, resolved.plan.name, rule, assumed, source, simulations)
     question = powering.PowerQuestion(true, within, level, target, simulations, seed)
     curve = powering.power_curve(
         resolved.plan, query, question, numbers, assumed, source, design=design, prices=options.rates,
@@ -190,12 +196,11 @@ def _sequences(
         },
         "sequences": [one.as_dict() for one in results],
     }  # fmt: skip
-    text: list[TextItem] = [
-        table,
+    lines = (
         f"assumed ({source}): {assumed.words}; {times} simulated runs each",
         "excludes 0: the power where there is a difference, the type I error where there is none",
-    ]
-    return Output(document, text, source=results, rows_key="sequences")
+    )
+    return Output(document, [table, *lines], source=results, rows_key="sequences")
 
 
 def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str, Any]:

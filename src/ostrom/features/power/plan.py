@@ -156,7 +156,6 @@ def power_curve(
         return powers[n]
 
     needed = _smallest(lambda n: power(n).value >= question.target, sorted(seeds))
-    sizes = sorted({*seeds, *([needed] if needed is not None else [])})
     units = len({*layout.places[0], *layout.places[1]})
     points = tuple(
         PowerAt(
@@ -166,7 +165,7 @@ def power_curve(
             3600 * cost.hours(n) if seconds_per_call is None else n * cost.likely_calls * seconds_per_call,
             n * int(cost.at_most["calls"] or 0),
         )
-        for n in sizes
+        for n in sorted({*seeds, *([needed] if needed is not None else [])})
     )  # fmt: skip
     words = (
         ("p is below 0.05 on the side of the effect (the word YES)", "p is below 0.05 where nothing differs")
@@ -321,10 +320,9 @@ def write_chart(curve: PowerCurve, path: Path, study: str, query: Query) -> None
     ]
     # Far beyond the sufficient number the curve is flat, so only the part around it is drawn.
     most = max(p.seeds for p in curve.points) if curve.needed is None else max(2 * curve.needed, 5)
-    visible = [row for row in rows if row["x"] <= most]
     chart = curves(
-        visible, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None,
-        target=curve.target,
+        [row for row in rows if row["x"] <= most], x="seeds", y="share of simulated runs", facets=[""],
+        series=series_colours(names), legend=None, target=curve.target,
     )  # fmt: skip
     needed = "No number of seeds that was tried reaches" if curve.needed is None else f"{curve.needed} seeds reach"
     caption = (

@@ -258,8 +258,9 @@ def at_share(assumed: Assumed, bounds: tuple[float | None, float | None]) -> Ass
 def stated_over(assumed: Assumed, stated: dict[str, Any], bounds: tuple[float | None, float | None]) -> Assumed:
     """Return a pilot's assumptions with stated values in place of estimated ones."""
     conditions = {} if "baseline" in stated else assumed.conditions
-    share = None if "sd" in stated else assumed.share
-    return at_share(replace(assumed, conditions=conditions, share=share, **stated), bounds)
+    return at_share(
+        replace(assumed, conditions=conditions, share=None if "sd" in stated else assumed.share, **stated), bounds
+    )
 
 
 def _correlation(contrast: UnitFigure) -> float:

@@ -1,6 +1,7 @@
 """Builds a registration from a study: what will be played, tested and concluded, with every choice explicit."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,12 +107,9 @@ def registration_after(run: str, runs: Path, terms: RegistrationTerms) -> Regist
                 "entries": journal.entries,
             }  # fmt: skip
     statement = StudyStatement(study=str(manifest["study"]["name"]), preset=None, set=(), models=(), seeds=None)
-    sample = SampleSize(
-        seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
-        interval="anytime" if plan.stop else "fixed", power=(),
-        note="the run had been played: no power is stated",
-    )  # fmt: skip
-    return _written(plan, statement, terms, sample, played)
+    return _written(
+        plan, statement, terms, _sample_size(plan, note="the run had been played: no power is stated"), played
+    )
 
 
 def study_here(registration: Registration, folder: Path, options: PlayOptions) -> list[str]:
@@ -161,18 +159,17 @@ def _rule(plan: StudyPlan) -> str | None:
 
 
 def _sample(plan: StudyPlan, stated: StudyStatement, terms: RegistrationTerms) -> SampleSize:
-    sequential = plan.stop is not None
-    power: list[dict[str, Any]] = []
-    note = ""
     if all(one.smallest is None for one in terms.primary):
-        note = "no smallest effect is registered, so there is no effect to state the power for"
-    elif sequential:
-        note = "a stopping rule: `ostrom power STUDY` simulates how many seeds it takes"
-    else:
-        power = [_power(plan, stated, terms, one) for one in terms.primary]
+        return _sample_size(plan, note="no smallest effect is registered, so there is no effect to state the power for")
+    if plan.stop is not None:
+        return _sample_size(plan, note="a stopping rule: `ostrom power STUDY` simulates how many seeds it takes")
+    return _sample_size(plan, [_power(plan, stated, terms, one) for one in terms.primary])
+
+
+def _sample_size(plan: StudyPlan, power: Sequence[dict[str, Any]] = (), note: str = "") -> SampleSize:
     return SampleSize(
         seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
-        interval="anytime" if sequential else "fixed", power=tuple(power), note=note,
+        interval="anytime" if plan.stop else "fixed", power=tuple(power), note=note,
     )  # fmt: skip
 
 
@@ -275,10 +272,8 @@ def _earlier(plan: StudyPlan, runs: Path) -> list[str]:
     own = plan.resolved()
     earlier = []
     for path in sorted(runs.glob("*/run.json"))[:1000] if runs.is_dir() else ():
-        try:
+        with suppress(OstromError):
             manifest = Folder(path.parent).manifest()
-        except OstromError:
-            continue
-        if manifest["study"].get("name") == own["name"]:
-            earlier.append(f"{path.parent.name} (created {manifest['created']})")
+            if manifest["study"].get("name") == own["name"]:
+                earlier.append(f"{path.parent.name} (created {manifest['created']})")
     return earlier[:MOST_CONTRASTS]
