@@ -237,8 +237,8 @@ class ArrayPlayer:
             yield from self._batch(units[:half], rules)
             yield from self._batch(units[half:], rules)
             return
-        needs_chance = table.random or rules.noise or rules.continuation is not None
-        streams = [unit.streams for unit in units] if needs_chance else ()
+        has_chance = table.random or rules.noise or rules.continuation is not None
+        streams = [unit.streams for unit in units] if has_chance else ()
         moves = play_arrays(table, seats, rules, streams, (game.cooperative[0] == 0, game.cooperative[1] == 0))
         scores = _scores(game, moves, rules.discount)
         for m, unit in enumerate(units):

@@ -46,15 +46,12 @@ class Chain:
         }
         self._models: dict[str, Model] = {name: _JournaledModel(name, text) for name, text in models.items()}
         self._served: Mapping[str, Sequence[str]] | None = manifest.get("served")
-        self.unfollowed = self._refusal(manifest)
-        """The reason why no match with a model can be replayed; None if such matches can be replayed."""
-        self._loop = asyncio.new_event_loop()  # last, so that a refusal leaves nothing open
-
-    def _refusal(self, manifest: Mapping[str, Any]) -> str | None:
-        if dict(self.plan.prompts) != manifest["prompts"]:
-            return "its prompt files are not those that it was played with"
         absent = sorted(set(self.plan.models) - self._models.keys())
-        return f"run.json does not describe {', '.join(absent)}" if absent else None
+        self.unfollowed = f"run.json does not describe {', '.join(absent)}" if absent else None
+        """The reason why no match with a model can be replayed; None if such matches can be replayed."""
+        if dict(self.plan.prompts) != manifest["prompts"]:
+            self.unfollowed = "its prompt files are not those that it was played with"
+        self._loop = asyncio.new_event_loop()  # last, so that a refusal leaves nothing open
 
     def close(self) -> None:
         """Close the event loop."""
@@ -251,8 +248,8 @@ class _JournaledCalls:
             if call.messages != messages or not same(
                 {**call.params, "kept_in_cache": None}, {**params, "kept_in_cache": None}
             ):
-                what = "prompt" if call.messages != messages else "parameters"
-                raise ReplayDiffers(f"{where}: the {what} of its call is not what the study asks")
+                differs = "prompt" if call.messages != messages else "parameters"
+                raise ReplayDiffers(f"{where}: the {differs} of its call is not what the study asks")
             if call.model != model.name:
                 raise ReplayDiffers(f"{where}: was asked of {call.model}, and the study asks {model.name}")
             keys = self._chain.keys(model, prompt, request, (unit.seed, key_of(unit.key), step, player, part))

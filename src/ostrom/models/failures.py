@@ -93,8 +93,8 @@ def make(status: int, who: str, text: str, *, code: str | None = None, retry_aft
             # The account is empty: waiting does not help, so this is no plain rate limit.
             kind, what = AccessRefused, "the account has no credit left"
         case 429:
-            wait = "" if retry_after is None else f" of {retry_after:,.6g} s"
-            kind, what = RateLimited, f"asks for patience{wait}"
+            kind = RateLimited
+            what = "asks for patience" if retry_after is None else f"asks for patience of {retry_after:,.6g} s"
         case 400 | 403 | 422 | 451 if _is_about(_CONTENT, code, text):
             kind, what = ContentRefused, "refused the content"
         case 400 | 422 if _is_about(_CONTEXT, code, text):

@@ -237,7 +237,11 @@ class BatchScheduler:
             try:
                 for model in self._queue:
                     for calls in self._portions(model):
-                        self._send(model, calls)
+                        batch = self.ledger.plan(model, [call.key for call in calls])
+                        opened = _Open(batch, set(batch.keys), {call.key: call for call in calls})
+                        self._opened[batch.number] = opened
+                        self._member.update(dict.fromkeys(batch.keys, opened))
+                        self._work(opened)
                 if any(self._queue.values()) and not any(opened.calls for opened in self._opened.values()):
                     if self._spent is not None:
                         self._refuse_queued(self._spent)
@@ -283,14 +287,6 @@ class BatchScheduler:
         """Release the reservation of a call that returns to the queue."""
         self.spending.free(call.model, call.size)
         call.size = NO_SIZE
-
-    def _send(self, model: str, calls: list[WaveCall]) -> None:
-        batch = self.ledger.plan(model, [call.key for call in calls])
-        opened = _Open(batch, set(batch.keys), {call.key: call for call in calls})
-        self._opened[batch.number] = opened
-        for key in batch.keys:
-            self._member[key] = opened
-        self._work(opened)
 
     # -- one batch -----------------------------------------------------------------------------------
 

@@ -229,10 +229,10 @@ VARIANTS = ("adapter", "scale")
 
 def check(model: str) -> None:
     """Refuse a name without weights, and a missing file."""
-    if model.endswith(".gguf"):
-        if not Path(model).expanduser().is_file():
-            raise UsageError(f"embedded/{model}: there is no such file")
-    elif model not in WEIGHTS:
+    is_path = model.endswith(".gguf")
+    if is_path and not Path(model).expanduser().is_file():
+        raise UsageError(f"embedded/{model}: there is no such file")
+    if not is_path and model not in WEIGHTS:
         raise UnknownName("embedded model", model, WEIGHTS)
 
 
