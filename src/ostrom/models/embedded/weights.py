@@ -265,11 +265,10 @@ def bar(label: str) -> Iterator[Progress | None]:
         return
     from rich import progress as rich
 
-    columns = (
+    with rich.Progress(
         rich.TextColumn("{task.description}", markup=False), rich.BarColumn(), rich.DownloadColumn(),
-        rich.TimeRemainingColumn(),
-    )  # fmt: skip
-    with rich.Progress(*columns, console=console(stderr=True), transient=True) as display:
+        rich.TimeRemainingColumn(), console=console(stderr=True), transient=True,
+    ) as display:  # fmt: skip
         task = display.add_task(escape_controls(label), total=None)
         yield lambda done, total: display.update(task, completed=done, total=total)
 

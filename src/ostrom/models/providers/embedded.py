@@ -215,10 +215,7 @@ def schema_grammar(schema: Mapping[str, Any]) -> str:
 
 
 def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 Precision = Literal["file", "float32"]
