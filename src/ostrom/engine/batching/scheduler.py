@@ -376,11 +376,8 @@ class BatchScheduler:
         if any(says_full(problem) for problem in ended.problems):
             await self._make_room(opened)
         else:
-            await asyncio.sleep(
-                self.services[batch.model].retry.wait(
-                    max((call.times for call in opened.calls.values()), default=0) + 1
-                )
-            )
+            times = max((call.times for call in opened.calls.values()), default=0)
+            await asyncio.sleep(self.services[batch.model].retry.wait(times + 1))
 
     async def _make_room(self, opened: _Open) -> None:
         """After the service's token queue was full, wait for another batch to end, or make smaller ones."""
