@@ -110,8 +110,7 @@ def make(status: int, who: str, text: str, *, code: str | None = None, retry_aft
 
 def _is_about(pattern: re.Pattern[str], code: str | None, text: str) -> bool:
     """Return whether a refusal is of a kind: by its code, or by its text unless the code blames a parameter."""
-    by_text = bool(pattern.search(text)) and not _PARAMETER.search(code or "")
-    return bool(pattern.search(code or "")) or by_text
+    return bool(pattern.search(code or "")) or (bool(pattern.search(text)) and not _PARAMETER.search(code or ""))
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
