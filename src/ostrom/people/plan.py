@@ -79,8 +79,7 @@ class PeoplePlan(StudyPlan):
         """The study with the texts that people read, and the hashes of their pictures."""
         assert study.people is not None
         texts = read_texts(study.people, folder, file)
-        pictures = find_pictures(texts, folder, file)
-        people = study.people.model_copy(update={"texts": texts, "pictures": pictures})
+        people = study.people.model_copy(update={"texts": texts, "pictures": find_pictures(texts, folder, file)})
         return study.model_copy(update={"people": people})
 
     def resolved(self) -> dict[str, Any]:
@@ -277,8 +276,7 @@ class PeoplePlan(StudyPlan):
         people = self.people
         first = people.languages[0]
         sheets = {name: self._sheet(name, first) for name in people.files if name.endswith((".yaml", ".yml"))}
-        orders = tuple(self.people_of(number).order for number in range(self.cells))
-        return Visit(people, sheets, orders)
+        return Visit(people, sheets, tuple(self.people_of(number).order for number in range(self.cells)))
 
     # -- units ---------------------------------------------------------------------------------------
 
