@@ -46,12 +46,15 @@ class Chain:
         }
         self._models: dict[str, Model] = {name: _JournaledModel(name, text) for name, text in models.items()}
         self._served: Mapping[str, Sequence[str]] | None = manifest.get("served")
-        absent = sorted(set(self.plan.models) - self._models.keys())
-        self.unfollowed = f"run.json does not describe {', '.join(absent)}" if absent else None
+        self.unfollowed = self._refusal(manifest)
         """The reason why no match with a model can be replayed; None if such matches can be replayed."""
-        if dict(self.plan.prompts) != manifest["prompts"]:
-            self.unfollowed = "its prompt files are not those that it was played with"
         self._loop = asyncio.new_event_loop()  # last, so that a refusal leaves nothing open
+
+    def _refusal(self, manifest: Mapping[str, Any]) -> str | None:
+        if dict(self.plan.prompts) != manifest["prompts"]:
+            return "its prompt files are not those that it was played with"
+        absent = sorted(set(self.plan.models) - self._models.keys())
+        return f"run.json does not describe {', '.join(absent)}" if absent else None
 
     def close(self) -> None:
         """Close the event loop."""
