@@ -237,8 +237,8 @@ class ArrayPlayer:
             yield from self._batch(units[:half], rules)
             yield from self._batch(units[half:], rules)
             return
-        needs_chance = table.random or rules.noise or rules.continuation is not None
-        streams = [unit.streams for unit in units] if needs_chance else ()
+        has_chance = table.random or rules.noise or rules.continuation is not None
+        streams = [unit.streams for unit in units] if has_chance else ()
         moves = play_arrays(table, seats, rules, streams, (game.cooperative[0] == 0, game.cooperative[1] == 0))
         scores = _scores(game, moves, rules.discount)
         for m, unit in enumerate(units):
@@ -304,8 +304,7 @@ class ArrayPlayer:
             for profile in product((0, 1), repeat=2)
         ]
         came_codes = (2 * actions[:, :1] + actions[:, 1:]) + np.array([0, 4])
-        payoffs = np.array([result[2] for result in came])[came_codes]
-        paid = [payoffs[:, seat].tolist() for seat in (0, 1)]
+        paid = np.array([result[2] for result in came])[came_codes].T.tolist()
         players = [(rounds, fsum(paid[seat]), None, int(played[:, seat].sum()) / rounds, 0, 0, 0) for seat in (0, 1)]
         steps = np.repeat(np.arange(rounds), 2)
         rows = UnitRows(

@@ -327,6 +327,6 @@ class SeatCalls:
 
 def journaled_params(request: Request) -> Mapping[str, Any]:
     """Return the journaled parameters of a call, with the constraint on the reply."""
-    if (bound := request.constraint) is None:
+    if (constraint := request.constraint) is None:
         return request.params
-    return {**request.params, "constraint": {"choices": bound.choices, "schema": bound.schema}}
+    return {**request.params, "constraint": {"choices": constraint.choices, "schema": constraint.schema}}

@@ -251,8 +251,8 @@ class _JournaledCalls:
             if call.messages != messages or not same(
                 {**call.params, "kept_in_cache": None}, {**params, "kept_in_cache": None}
             ):
-                what = "prompt" if call.messages != messages else "parameters"
-                raise ReplayDiffers(f"{where}: the {what} of its call is not what the study asks")
+                differs = "prompt" if call.messages != messages else "parameters"
+                raise ReplayDiffers(f"{where}: the {differs} of its call is not what the study asks")
             if call.model != model.name:
                 raise ReplayDiffers(f"{where}: was asked of {call.model}, and the study asks {model.name}")
             keys = self._chain.keys(model, prompt, request, (unit.seed, key_of(unit.key), step, player, part))

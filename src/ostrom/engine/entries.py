@@ -282,8 +282,7 @@ class PromptChains:
 
     def forget(self, unit: int) -> None:
         """Drop the cached prompts of an ended unit."""
-        for key in [key for key in self._chains if key[0] == unit]:
-            del self._chains[key]
+        self._chains = {key: chain for key, chain in self._chains.items() if key[0] != unit}
 
 
 def _alike(one: list[Any], other: list[Any]) -> int:
@@ -338,8 +337,7 @@ class Writer:
         self._failed: RunError | None = None
         self._packages = 0
         self._chains = PromptChains()
-        there = path.stat()
-        self._inode = (there.st_dev, there.st_ino)
+        self._file = path.stat()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._write_forever, name="journal", daemon=True)
         self._thread.start()
@@ -464,7 +462,7 @@ class Writer:
             status = self._path.stat()
         except OSError:
             status = None
-        if status is None or (status.st_dev, status.st_ino) != self._inode:
+        if status is None or not os.path.samestat(status, self._file):
             raise RunError(f"{self._path}: is gone: the run folder was removed or replaced while it was played")
 
     def _mark(self, connection: sqlite3.Connection, *, closed: bool) -> None:

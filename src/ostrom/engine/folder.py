@@ -341,8 +341,7 @@ class Folder:
         """Return the folder of a shard: a sibling, or an absolute path without links and ``..``."""
         path = Path(listed)
         beside = len(path.parts) == 1 and listed == path.name and path.name != ".."
-        absolute = path.is_absolute() and os.path.normpath(listed) == listed
-        if not (beside or absolute) or not listed.isprintable():
+        if not (beside or (path.is_absolute() and os.path.normpath(listed) == listed)) or not listed.isprintable():
             raise RunError(
                 f"{self.path / MANIFEST}: joined: {listed[:200]!r} is neither the name of a folder beside the run "
                 "nor a whole path"

@@ -93,8 +93,7 @@ class JoinedJournal(Journal):
 
     def sample(self, count: int) -> list[int]:
         """Return about ``count`` random units with stored rows, from every journal."""
-        each = -(-count // len(self.parts))
-        drawn = chain(*self._own(lambda part: part.sample(each), int))
+        drawn = chain(*self._own(lambda part: part.sample(-(-count // len(self.parts))), int))
         return [unit for _, unit in sorted((token_bytes(4), unit) for unit in drawn)]
 
     def calls_of(self, unit: int) -> Iterator[JournaledCall]:

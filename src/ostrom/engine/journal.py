@@ -108,7 +108,7 @@ class Journal:
         try:
             self.lazily_verified = False
             """Whether checksums are verified when entries are read, because all at once would take too long."""
-            self._entries = self._checked(create, identity) if checked else self._counted(identity)
+            self._entries = self._checked(create, identity, checked)
             self._questions: dict[str, int] = {text: number for number, text, _ in self._entries_of("questions")}
         except BaseException as error:
             self._read.close()
@@ -163,18 +163,16 @@ class Journal:
             raise
         return connection
 
-    def _counted(self, identity: str | None) -> int:
-        """Return the stated number of entries; only format and study are checked."""
-        require_format(self._read, self.path)
-        self._check_identity(identity)
-        return self._stated()
-
     def _stated(self) -> int:
         (entries,) = next(self._rows("SELECT value FROM meta WHERE key='entries'"), (0,))
         return entries if type(entries) is int else 0
 
-    def _checked(self, create: bool, identity: str | None) -> int:
-        """Check the journal and return its number of entries; a new one gets its tables first."""
+    def _checked(self, create: bool, identity: str | None, checked: bool) -> int:
+        """Check the journal, or its format and study alone; return its number of entries. A new one gets its tables."""
+        if not checked:
+            require_format(self._read, self.path)
+            self._check_identity(identity)
+            return self._stated()
         if create and not self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()[0]:
             # One transaction: a process killed here leaves an empty file, not a partial schema.
             schema = "".join(map(statements_of, FORMATS[FORMAT]))

@@ -63,22 +63,25 @@ class KeptRounds(NamedTuple):
     @classmethod
     def read(cls, data: Any, players: int) -> KeptRounds:
         """Decode the rounds from JSON; raises ValueError for other content."""
-        if not isinstance(data, list) or len(data) not in (2, 5):
-            raise ValueError("its rounds are not complete")
+        require(isinstance(data, list) and len(data) in (2, 5), "its rounds are not complete")
         *lists, settled = data if len(data) == 5 else (*data, None)
-        if not all(type(n) is int for one in lists for n in (one if isinstance(one, list) else [one])):
-            raise ValueError("its rounds have numbers of a wrong type")
+        integers = all(type(n) is int for one in lists for n in (one if isinstance(one, list) else [one]))
+        require(integers, "its rounds have numbers of a wrong type")
         if settled is None:
             return cls(*lists)
         meetings, tables, steps, codes = lists
         entries = from_columns(settled, SETTLED, MOST_PLAYERS)
-        if not (isinstance(steps, list) and isinstance(codes, list) and len(steps) == len(codes)):
-            raise ValueError("its rounds are not complete")
-        if codes and not 0 <= min(codes) <= max(codes) < len(entries):
-            raise ValueError("a code of its rounds is not in its table")
-        if entries and not all(0 <= entry[0] < players for entry in entries):
-            raise ValueError("its rounds name other players")
+        complete = isinstance(steps, list) and isinstance(codes, list) and len(steps) == len(codes)
+        require(complete, "its rounds are not complete")
+        require(not codes or 0 <= min(codes) <= max(codes) < len(entries), "a code of its rounds is not in its table")
+        require(all(0 <= entry[0] < players for entry in entries), "its rounds name other players")
         return cls(meetings, tables, list(accumulate(steps)), entries, codes)
+
+
+def require(holds: bool, problem: str) -> None:
+    """Raise ValueError for stored rows that are not as they must be."""
+    if not holds:
+        raise ValueError(problem)
 
 
 def rounds_to_keep(

@@ -227,8 +227,8 @@ class LiveMatch:
         try:
             answer = self._agent(decision).reply(decision, _DecisionContext(self, decision.player))
         except StudyError as error:
-            name = self.unit.players[decision.player].name
-            raise error if error.key else error.moved(f"match {self.unit.index}, {name}") from None
+            where = f"match {self.unit.index}, {self.unit.players[decision.player].name}"
+            raise error if error.key else error.moved(where) from None
         self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, question_json(decision))
         return answer
 

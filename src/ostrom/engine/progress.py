@@ -158,14 +158,15 @@ async def _bar(runner: Runner) -> None:
 
     tally = runner.tally
     pace: _Pace | None = None
-    columns = (
+    with Progress(
         TextColumn("{task.description}", style="bold", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TextColumn(_units(tally) + " · {task.fields[text]}", markup=False),
         TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console(stderr=True), transient=False) as progress:
+        console=console(stderr=True),
+        transient=False,
+    ) as progress:
         task = progress.add_task(escape_controls(runner.plan.name), total=tally.matches, text="starting")
         try:
             while True:

@@ -501,9 +501,8 @@ def rows_of(
                     record.add(step, decision, entry[0], entry[1], part)
     for (_, player, _), (answer, complaints, _) in rest.items():
         record.count(player, answer, complaints)  # within a decision that is not finished
-    if outcome is not None:
-        return record.rows(outcome.rounds)
-    return record.rows(steps[-1][0].view.history if steps else (), ended=False)
+    history = steps[-1][0].view.history if steps else ()
+    return record.rows(history if outcome is None else outcome.rounds, ended=outcome is not None)
 
 
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:

@@ -279,12 +279,12 @@ class Runner:
         return ended.error
 
     async def _play(self, unit: Unit, journal: Journal) -> UnitEnd:
+        again = self.options.ask_again and unit.index in self._failed_before
         try:
             facts = await self._prepared(unit, journal)
         except OstromError as error:
             return UnitEnd(error=error)
-        begun, failed = unit.index in self._begun, unit.index in self._failed_before
-        return await self.executor.play(Assignment(unit, facts, begun, again=self.options.ask_again and failed))
+        return await self.executor.play(Assignment(unit, facts, unit.index in self._begun, again=again))
 
     async def _conclude(self, unit: Unit, ended: UnitEnd, journal: Journal) -> None:
         """Journal the end of a unit; an error that concerns the run stops all units."""

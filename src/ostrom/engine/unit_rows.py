@@ -36,6 +36,7 @@ from ostrom.engine.kept_rounds import (
     as_columns,
     from_columns,
     int_array,
+    require,
     rounds_to_keep,
     steps_of,
 )
@@ -186,8 +187,7 @@ class UnitRows:
                 codes.append(np.frombuffer(raw, kind, count, at).astype(np.int64))
                 at += count * kind.itemsize
         count = len(codes[0])
-        if any(some.dtype != np.int64 or some.shape != (count,) for some in codes):
-            raise ValueError("they are not complete")
+        require(all(some.dtype == np.int64 and some.shape == (count,) for some in codes), "they are not complete")
         # One extra row of outcomes stands for "no outcome".
         bounds = (QUESTIONS, count), (OUTCOMES, count + 1), (ANSWERS, count), (PLAYERS, MOST_PLAYERS)
         questions, came, answers, players = (
@@ -197,8 +197,8 @@ class UnitRows:
         if questions is None or came is None or players is None or len(codes) != 4 + (answers is not None):
             raise ValueError("they are not complete")
         for numbers, table in zip(codes[2:], (questions, came, answers), strict=False):
-            if table is not None and count and not 0 <= numbers.min() <= numbers.max() < len(table):
-                raise ValueError("a code is not in its table")
+            coded = table is None or not count or 0 <= numbers.min() <= numbers.max() < len(table)
+            require(coded, "a code is not in its table")
         return cls(
             codes[0].cumsum(), codes[1].cumsum(), questions, codes[2], answers,
             np.arange(count) if answers is None else codes[4], came, codes[3], players,

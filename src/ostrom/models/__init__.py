@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import Registry
@@ -71,7 +71,7 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
     >>> check_name("openai/gpt-4o-mini", {"timeout": 30})[1]
     'gpt-4o-mini'
     """
-    name = name.removesuffix(_variant(name, settings))
+    name = name.removesuffix(variant_of(settings, _variants(name)))
     factory, argument = _factory(name)
     parameters = inspect.signature(factory).parameters
     if unknown := [key for key in settings if key not in parameters]:
@@ -96,16 +96,12 @@ def client_name(name: str, settings: Mapping[str, Any]) -> str:
     >>> client_name("openai/gpt-4o-mini", {"timeout": 30})
     'openai/gpt-4o-mini'
     """
-    return name + _variant(name, settings)
+    return name + variant_of(settings, _variants(name))
 
 
 def common_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that all clients of one model share."""
     return {key: value for key, value in settings.items() if key not in _variants(name)}
-
-
-def _variant(name: str, settings: Mapping[str, Any]) -> str:
-    return variant_of(settings, _variants(name))
 
 
 def _variants(name: str) -> tuple[str, ...]:
@@ -125,8 +121,7 @@ def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
     home = _home(factory)
     if (check := getattr(home, "check", None)) is not None:
         check(argument)
-    read_abilities: Callable[..., Abilities | None] = getattr(home, "abilities", lambda *_: None)
-    return read_abilities(name, settings)
+    return cast("Abilities | None", getattr(home, "abilities", lambda *_: None)(name, settings))
 
 
 def _home(factory: Callable[..., Model]) -> ModuleType | None:
@@ -142,8 +137,7 @@ def params_of(name: str) -> tuple[str, ...] | None:
     >>> params_of("anthropic/claude-sonnet-4-5")
     ('temperature', 'top_p', 'max_tokens', 'stop', 'seed', 'extra')
     """
-    params: tuple[str, ...] | None = getattr(_home(_factory(name)[0]), "PARAMS", None)
-    return params
+    return cast("tuple[str, ...] | None", getattr(_home(_factory(name)[0]), "PARAMS", None))
 
 
 def _factory(name: str) -> tuple[Callable[..., Model], str]:

@@ -93,8 +93,8 @@ def make(status: int, who: str, text: str, *, code: str | None = None, retry_aft
             # The account is empty: waiting does not help, so this is no plain rate limit.
             kind, what = AccessRefused, "the account has no credit left"
         case 429:
-            wait = "" if retry_after is None else f" of {retry_after:,.6g} s"
-            kind, what = RateLimited, f"asks for patience{wait}"
+            kind = RateLimited
+            what = "asks for patience" if retry_after is None else f"asks for patience of {retry_after:,.6g} s"
         case 400 | 403 | 422 | 451 if _is_about(_CONTENT, code, text):
             kind, what = ContentRefused, "refused the content"
         case 400 | 422 if _is_about(_CONTEXT, code, text):
@@ -110,8 +110,7 @@ def make(status: int, who: str, text: str, *, code: str | None = None, retry_aft
 
 def _is_about(pattern: re.Pattern[str], code: str | None, text: str) -> bool:
     """Return whether a refusal is of a kind: by its code, or by its text unless the code blames a parameter."""
-    by_text = bool(pattern.search(text)) and not _PARAMETER.search(code or "")
-    return bool(pattern.search(code or "")) or by_text
+    return bool(pattern.search(code or "")) or (bool(pattern.search(text)) and not _PARAMETER.search(code or ""))
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

@@ -143,8 +143,7 @@ def check_settings(name: str, settings: Mapping[str, object]) -> None:
 def config_file() -> Path:
     """Return the user's configuration file."""
     xdg = os.environ.get("XDG_CONFIG_HOME", "").strip()
-    root = Path(xdg) if xdg and Path(xdg).is_absolute() else Path("~/.config").expanduser()
-    return root / "ostrom" / "config.yaml"
+    return (Path(xdg) if Path(xdg).is_absolute() else Path("~/.config").expanduser()) / "ostrom" / "config.yaml"
 
 
 def _homes(variable: str) -> Iterator[Origin]:

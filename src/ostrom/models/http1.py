@@ -123,6 +123,7 @@ FRAMING = 16
 _PREFIX = b"HTTP/1."
 _TLS_RECORD = (b"\x15\x03", b"\x16\x03")
 _TLS_HERE = "it speaks TLS at this port: write https:// instead of http://"
+_NOT_HTTP = "its response does not begin with HTTP/1"
 
 
 class InvalidResponse(Exception):
@@ -190,8 +191,7 @@ class ResponseReader:
                 data = self._opening + data
             if not data.startswith(_PREFIX):
                 if not _PREFIX.startswith(data):
-                    tls = data.startswith(_TLS_RECORD)
-                    raise InvalidResponse(_TLS_HERE if tls else "its response does not begin with HTTP/1", data)
+                    raise InvalidResponse(_TLS_HERE if data.startswith(_TLS_RECORD) else _NOT_HTTP, data)
                 self._opening = data
                 return None
         while True:

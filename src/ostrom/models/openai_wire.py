@@ -6,6 +6,7 @@ Reasoning is kept apart from the answer: what a model thought is data of its own
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -17,7 +18,6 @@ from ostrom.models.dialects import Dialect
 from ostrom.models.failures import from_error_object, in_text, one_line
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
-_WORDS = {name: name for name in ("temperature", "top_p", "stop", "reasoning_effort")}
 _REASONING_MODEL = re.compile(r"(o\d|gpt-5)(?!.*chat)")
 _FINISH: dict[str | None, Finish] = {
     "stop": "stop", "eos": "stop", "end_turn": "stop", "stop_sequence": "stop",
@@ -35,6 +35,15 @@ def is_reasoning_model(model: str) -> bool:
     return _REASONING_MODEL.match(model) is not None
 
 
+@lru_cache
+def _words(token_word: str, seed: str) -> Mapping[str, str]:
+    """Return the server's words for the parameters of a call."""
+    return {
+        "temperature": "temperature", "top_p": "top_p", "stop": "stop", "reasoning_effort": "reasoning_effort",
+        "max_tokens": token_word, "seed": seed,
+    }  # fmt: skip
+
+
 def encode(request: Request, model: str, dialect: Dialect, token_word: str = "max_tokens") -> bytes:
     """Encode one chat call. Its abilities have been checked before."""
     chat = dialect.endpoint == "chat"
@@ -45,7 +54,7 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
         body["messages"] = _with_tools(request.messages)
     else:  # orjson writes plain dicts faster than dataclasses with slots
         body["messages"] = [{"role": m.role, "content": m.content} for m in request.messages]
-    put_params(body, request.params, {**_WORDS, "max_tokens": token_word, "seed": dialect.seed}, PARAMS)
+    put_params(body, request.params, _words(token_word, dialect.seed), PARAMS)
     if request.top_logprobs:
         most = min(request.top_logprobs, dialect.most_logprobs)
         body |= {"logprobs": True, "top_logprobs": most} if chat else {"logprobs": most}

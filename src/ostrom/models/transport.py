@@ -6,8 +6,7 @@ import asyncio
 import ssl
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
 
 from ostrom.ground.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
 from ostrom.ground.version import __version__
@@ -23,11 +22,8 @@ from ostrom.models.services import host_of
 KEEP_ALIVE = 4.0
 
 
-class Decode(Protocol):
-    """Reads the body of a successful reply. Raises a ModelError."""
-
-    def __call__(self, data: bytes, request: Request, *, who: str, secrets: tuple[str, ...]) -> Reply:
-        """Return the reply in the body."""
+Decode = Callable[..., Reply]
+"""Returns the reply in a body (of a request, with ``who`` and ``secrets``). Raises a ModelError."""
 
 
 class PendingPost(PendingCall):
@@ -156,7 +152,11 @@ class Transport:
         """Send a body over an idle connection at once, or over a new one."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop or self._closed:
-            self._enter(loop)
+            if self._closed:
+                raise ModelError(f"{self.who} was closed before this call")
+            if self._loop is not None:
+                raise ModelError(f"{self.who} belongs to another event loop; open the model again in this one")
+            self._loop = loop
         now = loop.time()
         deadline = now + (self.timeout if pending.timeout is None else pending.timeout)
         if (connection := self._idle_connection(now - KEEP_ALIVE)) is not None:
@@ -200,7 +200,10 @@ class Transport:
         del self._busy[connection]
         if well and connection.usable:
             assert self._loop is not None
-            self._keep(connection, self._loop)
+            connection.idle_since = self._loop.time()
+            self._idle.append(connection)
+            if self._sweep is None:
+                self._sweep = self._loop.call_later(KEEP_ALIVE, self._drop_old, self._loop)
 
     def broken_off(self, connection: Connection) -> None:
         """Abandon the exchange: its reply is not awaited."""
@@ -217,13 +220,6 @@ class Transport:
             connection.fail(ServerClosed())
         self._idle.clear()
         await asyncio.sleep(0)
-
-    def _enter(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._closed:
-            raise ModelError(f"{self.who} was closed before this call")
-        if self._loop is not None:
-            raise ModelError(f"{self.who} belongs to another event loop; open the model again in this one")
-        self._loop = loop
 
     async def _connect(self, deadline: float) -> Connection:
         try:
@@ -245,12 +241,6 @@ class Transport:
                 return connection
             connection.abort()
         return None
-
-    def _keep(self, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
-        connection.idle_since = loop.time()
-        self._idle.append(connection)
-        if self._sweep is None:
-            self._sweep = loop.call_later(KEEP_ALIVE, self._drop_old, loop)
 
     def _drop_old(self, loop: asyncio.AbstractEventLoop) -> None:
         """Close connections that were idle for ``KEEP_ALIVE`` seconds, the least recently used first."""

@@ -424,9 +424,16 @@ def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> N
         "answer", "call", "keep_batches", "batch", "record_array_play", "finish", "flush", "backlog", "failed",
         "check_place", "played_by", "call_rows",
     }  # fmt: skip
+    about_one_unit = {"outcome_of", "readings", "has_begun", "play", "replies", "replies_to", "refusals"}
     public = {name for name in vars(Journal) if not name.startswith("_")}
-    assert public - writing <= set(vars(JoinedJournal))
+    assert public - writing - about_one_unit <= set(vars(JoinedJournal))
     with open_run(first / "whole") as joined, open_run(shard(first, 1)) as one:
+        assert isinstance(joined.journal, JoinedJournal)
+        for unit in joined.journal.states():  # asked of the journal that holds the unit
+            for name in about_one_unit:
+                place = (unit, 0, 0) if name == "replies_to" else (unit,)
+                part = joined.journal._part(unit)
+                assert getattr(joined.journal, name)(*place) == getattr(part, name)(*place), name
         own = {name for name in vars(one.journal) if not name.startswith("_")}
         assert own <= set(dir(joined.journal))
         joined.close()

@@ -237,7 +237,11 @@ class BatchScheduler:
             try:
                 for model in self._queue:
                     for calls in self._portions(model):
-                        self._send(model, calls)
+                        batch = self.ledger.plan(model, [call.key for call in calls])
+                        opened = _Open(batch, set(batch.keys), {call.key: call for call in calls})
+                        self._opened[batch.number] = opened
+                        self._member.update(dict.fromkeys(batch.keys, opened))
+                        self._work(opened)
                 if any(self._queue.values()) and not any(opened.calls for opened in self._opened.values()):
                     if self._spent is not None:
                         self._refuse_queued(self._spent)
@@ -283,14 +287,6 @@ class BatchScheduler:
         """Release the reservation of a call that returns to the queue."""
         self.spending.free(call.model, call.size)
         call.size = NO_SIZE
-
-    def _send(self, model: str, calls: list[WaveCall]) -> None:
-        batch = self.ledger.plan(model, [call.key for call in calls])
-        opened = _Open(batch, set(batch.keys), {call.key: call for call in calls})
-        self._opened[batch.number] = opened
-        for key in batch.keys:
-            self._member[key] = opened
-        self._work(opened)
 
     # -- one batch -----------------------------------------------------------------------------------
 
@@ -380,11 +376,8 @@ class BatchScheduler:
         if any(says_full(problem) for problem in ended.problems):
             await self._make_room(opened)
         else:
-            await asyncio.sleep(
-                self.services[batch.model].retry.wait(
-                    max((call.times for call in opened.calls.values()), default=0) + 1
-                )
-            )
+            times = max((call.times for call in opened.calls.values()), default=0)
+            await asyncio.sleep(self.services[batch.model].retry.wait(times + 1))
 
     async def _make_room(self, opened: _Open) -> None:
         """After the service's token queue was full, wait for another batch to end, or make smaller ones."""

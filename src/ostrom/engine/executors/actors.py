@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ostrom.agents.language import AgentFactory
 from ostrom.answers import Answer
@@ -176,8 +176,7 @@ class ClusterGate:
 
     async def get(self, key: bytes) -> Reply | None:
         """The cached reply of a key, or None."""
-        reply: Reply | None = await self._answer(self._gate_actor.get.remote(key))
-        return reply
+        return cast("Reply | None", await self._answer(self._gate_actor.get.remote(key)))
 
     def put(self, key: bytes, reply: Reply) -> None:
         """Store a reply in the cache."""

@@ -152,9 +152,8 @@ class Assignment:
 
     def known(self, journal: Journal) -> tuple[dict[Place, Journaled], Replies]:
         """Return the answers and replies of an earlier attempt."""
-        if not self.resume:
-            return {}, {}
-        return journal.answers(self.unit.index), {} if self.again else journal.replies(self.unit.index)
+        replies = journal.replies(self.unit.index) if self.resume and not self.again else {}
+        return journal.answers(self.unit.index) if self.resume else {}, replies
 
 
 @dataclass(frozen=True, slots=True)

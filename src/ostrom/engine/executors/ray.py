@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from ostrom.agents.language import Invalidity
 from ostrom.engine.entries import CallRecord
@@ -252,10 +252,9 @@ class RayExecutor:
     async def models_to_abort(self) -> set[str]:
         """Return the models with persistent failures in the whole cluster."""
         try:
-            models: set[str] = await self._gate_actor.ask.remote("models_to_abort", self.options.retry.tries)
+            return cast("set[str]", await self._gate_actor.ask.remote("models_to_abort", self.options.retry.tries))
         except self._ray.exceptions.RayActorError:
             return set(self._worker_config.models)  # the run cannot continue without the gate actor
-        return models
 
     def give_up(self, model: str, why: str) -> None:
         """Close the gate to a model for all workers."""
@@ -424,8 +423,7 @@ class RayExecutor:
                 playing.cancel()
         if self._failure is not None and not playing.done():
             raise self._failure
-        report: tuple[UnitEnd, Failure | None, int] = await playing
-        return report
+        return cast("tuple[UnitEnd, Failure | None, int]", await playing)
 
     def _fail(self, error: OstromError) -> None:
         self._failure = self._failure or error

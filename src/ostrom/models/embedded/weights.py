@@ -263,11 +263,12 @@ def bar(label: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
+    from rich import progress as rich
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=console(stderr=True), transient=True) as display:
+    with rich.Progress(
+        rich.TextColumn("{task.description}", markup=False), rich.BarColumn(), rich.DownloadColumn(),
+        rich.TimeRemainingColumn(), console=console(stderr=True), transient=True,
+    ) as display:  # fmt: skip
         task = display.add_task(escape_controls(label), total=None)
         yield lambda done, total: display.update(task, completed=done, total=total)
 

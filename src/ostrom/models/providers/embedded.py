@@ -215,10 +215,7 @@ def schema_grammar(schema: Mapping[str, Any]) -> str:
 
 
 def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 Precision = Literal["file", "float32"]
@@ -229,10 +226,10 @@ VARIANTS = ("adapter", "scale")
 
 def check(model: str) -> None:
     """Refuse a name without weights, and a missing file."""
-    if model.endswith(".gguf"):
-        if not Path(model).expanduser().is_file():
-            raise UsageError(f"embedded/{model}: there is no such file")
-    elif model not in WEIGHTS:
+    is_path = model.endswith(".gguf")
+    if is_path and not Path(model).expanduser().is_file():
+        raise UsageError(f"embedded/{model}: there is no such file")
+    if not is_path and model not in WEIGHTS:
         raise UnknownName("embedded model", model, WEIGHTS)
 
 

@@ -225,8 +225,9 @@ class OpenAIModel(HttpModel):
         self._model, self._base_url, self._dialect_name = model, base_url, dialect
         self.abilities: Abilities = abilities_for(model, dialect, abilities, who=name)
         self._dialect: Dialect = DIALECTS[dialect]
-        reasons = dialect == "openai" and is_reasoning_model(model)
-        self._token_word = "max_completion_tokens" if reasons else "max_tokens"
+        self._token_word = (
+            "max_completion_tokens" if dialect == "openai" and is_reasoning_model(model) else "max_tokens"
+        )
         self._path = f"/{'chat/' if self._dialect.endpoint == 'chat' else ''}completions"
         self._timeout, self._key = positive(timeout, "timeout"), key
         self._transport = self._reach(self._path, self._timeout)

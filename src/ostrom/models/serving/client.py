@@ -271,16 +271,15 @@ def free_port(*, rests: bool = True) -> int:
         listener.listen(1)
         caller.connect(listener.getsockname())
         accepted, _ = listener.accept()
-        port = int(listener.getsockname()[1])
         accepted.close()  # the side that closes first holds the port
-        return port
+        return int(listener.getsockname()[1])
 
 
 def last_line(log: Path) -> str:
     """Return the last error line of a log, else its last line, shortened for a message."""
     with suppress(OSError):
-        text = log.read_bytes()[-8192:].decode("utf-8", "replace")
-        start = [line for line in text.rpartition("\n---")[2].splitlines()[1:] if line.strip()]
+        last = log.read_bytes()[-8192:].decode("utf-8", "replace").rpartition("\n---")[2].splitlines()[1:]
+        start = list(filter(str.strip, last))
         causes = [line for line in start if any(word in line.lower() for word in _CAUSES)]
         return one_line((causes or start or [""])[-1])[:200]
     return ""
