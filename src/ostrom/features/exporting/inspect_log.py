@@ -7,6 +7,7 @@ The files follow the JSON form of Inspect's log (version 2), which ``inspect vie
 
 import hashlib
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,7 @@ STOPS = {"stop": "stop", "length": "max_tokens", "filter": "content_filter"}
 SETTINGS = ("temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty", "presence_penalty")
 """Parameters of a call that have the same name in Inspect."""
 FIGURES = ("cooperation", "score")
+USAGE = ("input_tokens", "output_tokens", "total_tokens")
 PLAYER = ("player", "seat", "agent", "model", "strategy", "agent_memory", "agent_style", *FIGURES)
 MATCH = ("game", "seed", "state", "reason", "rounds_played")
 ROUND = ("round", "player", "seat", "agent", "action", "payoff")
@@ -126,7 +128,7 @@ def _game(unit: Unit) -> dict[str, Any] | None:
 def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     events, messages = [], list[dict[str, Any]]()
     lengths: dict[tuple[int, int], int] = {}
-    usage: dict[str, dict[str, int]] = {}
+    usage: dict[str, Counter[str]] = defaultdict(Counter)
     for call in run.rows.calls(match):
         prompt = [{"role": role, "content": text} for role, text in run.journal.prompt(call["id"]) or []]
         who = players[call["player"] - 1]
@@ -138,7 +140,7 @@ def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[
             messages += [{**message, "metadata": about} for message in prompt[lengths.get(place, 0) :]]
             lengths[place] = len(prompt) + 1
             messages.append({**event["output"]["choices"][0]["message"], "metadata": about})
-            _add(usage.setdefault(call["model"], {}), event["output"]["usage"])
+            usage[call["model"]].update({name: event["output"]["usage"][name] for name in USAGE})
     for number, message in enumerate(messages):
         message["id"] = f"{match}-{number}"
     first = players[0]
@@ -219,11 +221,6 @@ def _output(call: Mapping[str, Any]) -> dict[str, Any]:
         },
         "time": call["latency"],
     }
-
-
-def _add(total: dict[str, int], one: Mapping[str, Any]) -> None:
-    for name in ("input_tokens", "output_tokens", "total_tokens"):
-        total[name] = total.get(name, 0) + one[name]
 
 
 def _average(name: str, rows: Sequence[Mapping[str, Any]]) -> float | None:

@@ -113,8 +113,10 @@ def _row(run: Run, number: int, apps: list[tuple[str, list[Row]]], factors: list
         **{name: first.get(name) for name in factors},
         **surveys.get(code, {}),
     }
-    row: Row = {f"participant.{name}": value for name, value in cells.items()}
-    row |= {"session.code": run.name, "session.label": "", "session.is_demo": 0, "session.config.name": run.plan.name}
+    row: Row = {
+        **{f"participant.{name}": value for name, value in cells.items()},
+        "session.code": run.name, "session.label": "", "session.is_demo": 0, "session.config.name": run.plan.name,
+    }  # fmt: skip
     for app, acts in apps:
         roles = run.plan.unit(acts[0]["match"]).game.roles
         for nth, act in enumerate(acts, 1):

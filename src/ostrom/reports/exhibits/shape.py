@@ -135,14 +135,15 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
     """
     across = _ordered([e.labels_of(one.columns) for e in _ranked(one, entries)])
     down = list(dict.fromkeys(e.labels_of(one.rows) for e in _ranked(one, entries)))
-    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     best = _best(one, entries)
-    for e in entries:
-        texts = cells.setdefault((e.labels_of(one.rows), e.labels_of(one.columns)), [])
-        if (text := f"{e.text}{BEST if id(e) in best else ''}") not in texts:
-            texts.append(text)
+    cells = grouped(
+        ((e.labels_of(one.rows), e.labels_of(one.columns)), f"{e.text}{BEST if id(e) in best else ''}") for e in entries
+    )
     rows = [
-        [*(_label(one, part) for part in key), *(" / ".join(cells.get((key, level), ())) or None for level in across)]
+        [
+            *(_label(one, part) for part in key),
+            *(" / ".join(dict.fromkeys(cells.get((key, level), ()))) or None for level in across),
+        ]
         for key in down
     ]
     heads = [" ".join(text for part in level if (text := _label(one, part))) or "overall" for level in across]

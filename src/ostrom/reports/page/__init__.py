@@ -88,10 +88,11 @@ def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[st
         "name": pretty(table.name),
         "caption": table.caption,
         "file": file,
+        # Styles: n for numbers, s for short texts (no line breaks), l for long ones.
         "columns": [
             {
                 "name": name if name in table.levels else pretty(name),
-                "style": "n" if is_number(table, i) else _style(row[i] for row in rows),
+                "style": "n" if is_number(table, i) else "s" if all(len(row[i]) <= SHORT for row in rows) else "l",
             }
             for i, name in enumerate(table.columns)
         ],
@@ -99,11 +100,6 @@ def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[st
         "more": more,
         "open": always_open,
     }  # fmt: skip
-
-
-def _style(values: Iterable[str]) -> str:
-    """The CSS class of a column: ``s`` (no line breaks) if all its texts are short, else ``l``."""
-    return "s" if all(len(value) <= SHORT for value in values) else "l"
 
 
 def render_page(
