@@ -174,9 +174,8 @@ def _rounds(run: Run, match: int) -> Iterator[dict[str, Any]]:
     """Yield each player's actions and payoffs by round, without texts or personal data."""
     acts = [row for row in run.rows.decisions(match) if row["kind"] == "act"]
     acts += unasked(run, match, {(row["player"], row["round"]) for row in acts})
-    for row in sorted(acts, key=lambda row: row["round"]):
-        if row["action"] is not None:
-            yield {name: row[name] for name in ROUND}
+    rows = (row for row in sorted(acts, key=lambda row: row["round"]) if row["action"] is not None)
+    yield from ({name: row[name] for name in ROUND} for row in rows)
 
 
 def _event(call: Mapping[str, Any], prompt: list[dict[str, Any]], agent: str) -> dict[str, Any]:

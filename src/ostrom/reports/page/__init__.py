@@ -1,6 +1,6 @@
 """The report page: study, results, data quality, manifest; self-contained, with all values escaped."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
