@@ -118,8 +118,7 @@ def headline(data: RunData) -> Table | None:
     rows = []
     for key in score or coop:
         c, s = coop.get(key), score.get(key)
-        base = c or s
-        assert base is not None
+        base = c or score[key]
         means = (c, s) if coop else (s,)  # a run without cooperation shows the interval of its scores
         interval = None if means[0] is None else means[0].interval_text
         first, *rest = [None if one is None else one.value for one in means]

@@ -97,30 +97,16 @@ def entries(
         for run, of in own.items()
     }
     several = sum(map(bool, allowed.values())) > 1
-    for run, figures in allowed.items():
-        for cell, o in figures:
-            beside = mapping.get(o.agent) if o.agent is not None else "all models"
-            agent = o.agent or "all agents"
-            exhibit_entries.append(
-                ExhibitEntry(
-                    cell,
-                    True,
-                    f"{agent} in {run}" if several else agent,
-                    beside,
-                    o.value,
-                    o.spread,
-                    o.low,
-                    o.high,
-                    o.matches,
-                    "",
-                    o.doubts,
-                    o.word,
-                    o.count,
-                    run,
-                    digits.get(o.cell, one.digits),
-                )
-            )
-    return exhibit_entries
+    ours = [
+        ExhibitEntry(
+            cell, True, f"{o.agent or 'all agents'}{f' in {run}' if several else ''}",
+            mapping.get(o.agent) if o.agent is not None else "all models", o.value, o.spread, o.low, o.high, o.matches,
+            "", o.doubts, o.word, o.count, run, digits.get(o.cell, one.digits),
+        )
+        for run, figures in allowed.items()
+        for cell, o in figures
+    ]  # fmt: skip
+    return [*exhibit_entries, *ours]
 
 
 def meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
