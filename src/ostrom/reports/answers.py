@@ -315,8 +315,11 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
     lines = []
     for one, verdict in zip(answered, verdicts(answered, looks.alpha(look)), strict=True):
         question, difference = one.question, one.estimate
-        open_ = verdict.word == OPEN and not (question.order or question.range)
-        needs = _needs(data, difference, question.margin, family, question.reference) if open_ else ""
+        needs = (
+            _needs(data, difference, question.margin, family, question.reference)
+            if (verdict.word == OPEN and not (question.order or question.range))
+            else ""
+        )
         words = ", ".join(filter(None, (verdict.meaning, "guaranteed" if verdict.guaranteed else "")))
         if data.so_far:
             words = needs = ""

@@ -91,8 +91,13 @@ def dot_chart(
         identity = tuple(one.key[name] for name in layout.rows)
         in_full = (f"{pretty(name)} {value}" for name, value in zip(layout.rows, identity, strict=True))
         label = JOINT.join(in_full) if times[rows[identity]] > 1 else rows[identity]  # no two rows have one label
-        named = layout.names[one.key[layout.column]] if layout.coloured else ""
-        groups.setdefault(title, []).append({"label": label, "series": named, **drawn_values(one)})
+        groups.setdefault(title, []).append(
+            {
+                "label": label,
+                "series": layout.names[one.key[layout.column]] if layout.coloured else "",
+                **drawn_values(one),
+            }
+        )
     return dots(
         groups,
         axis=axis,

@@ -242,24 +242,19 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
                 )  # fmt: skip
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", facts)
                 connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (MOST_PENDING,))
-        if schema_of(connection) != own_schema():
+        if schema_of(connection) != own_schema() or not _belongs(connection, run):
             raise _Stale
-        _check_belongs(connection, run)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check_belongs(connection: sqlite3.Connection, run: Run) -> None:
+def _belongs(connection: sqlite3.Connection, run: Run) -> bool:
+    """Whether an index is of this version and study, and of no more entries than the run has."""
     meta = dict(connection.execute("SELECT key, value FROM meta"))
-    entries = meta.get("entries")
-    if (
-        meta.get("version") != VERSION
-        or meta.get("study") != identity(run.manifest)
-        or (type(entries) is int and entries > run.journal.entries)
-    ):
-        raise _Stale
+    entries, same = meta.get("entries"), (meta.get("version"), meta.get("study")) == (VERSION, identity(run.manifest))
+    return same and not (type(entries) is int and entries > run.journal.entries)
 
 
 def _journal_reads(folder: Path) -> bool:

@@ -97,8 +97,13 @@ def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
             for part in whole_of(connection, facts["id"], name):
                 yield orjson.dumps(part).decode()[1:-1]
             yield '"'
-        messages = [{"role": role, "content": content} for role, content in prompt_of(connection, facts["id"])]
-        yield ',"messages":' + orjson.dumps(messages).decode() + "}"
+        yield (
+            ',"messages":'
+            + orjson.dumps(
+                [{"role": role, "content": content} for role, content in prompt_of(connection, facts["id"])]
+            ).decode()
+            + "}"
+        )
     yield "]}\n"
 
 
@@ -232,8 +237,9 @@ def rounds_of(match: dict[str, Any], chosen: tuple[int, int] | None) -> Iterator
             rendered[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
         return rendered[words]
 
-    stages = {a["stage"] for step in match["steps"] for acts in step["players"].values() for a in acts}
-    several = len(stages - {None}) > 1
+    several = (
+        len({a["stage"] for step in match["steps"] for acts in step["players"].values() for a in acts} - {None}) > 1
+    )
     for step in match["steps"]:
         row: list[ListedMove | None] = []
         for one in match["players"]:
@@ -293,17 +299,18 @@ def page(viewer: Viewer, request: Request) -> Response:
         chosen = chosen_of(match, params.get("step"), params.get("player"))
         decision = None if chosen is None else decision_of(run, match, *chosen)
         total = len(run.plan)
-    context: dict[str, Any] = {
-        "match": match, "decision": decision, "marked": highlighted,
-        "commands": commands_of(viewer, name, number, decision), "total": total, "here": "matches",
-        "rounds": list(rounds_of(match, chosen)),
-    }  # fmt: skip
     return viewer.page(
         request,
         "_decision" if request.headers.get("hx-target") == "decision" else "match",
         title=f"Match {number} of {name}",
         **viewer.run_header(name),
-        **context,
+        match=match,
+        decision=decision,
+        marked=highlighted,
+        commands=commands_of(viewer, name, number, decision),
+        total=total,
+        here="matches",
+        rounds=list(rounds_of(match, chosen)),
     )
 
 

@@ -182,12 +182,11 @@ def _choice(request: Request, answer: dict[str, Any]) -> dict[str, Any]:
     measure = params.get("measure") or answer["measure"] or (measures[0] if measures else "")
     has_axes = "rows" in params or "columns" in params
     free = [name for name in names if len(answer["columns"][name]) > 1] or names
-    rows = params.get("rows", "") if has_axes else (free[0] if free else "")
-    across = params.get("columns", "") if has_axes else (free[1] if len(free) > 1 else "")
+    axes = (params.get("rows", ""), params.get("columns", "")) if has_axes else (*free, "", "")
     return {
         "measure": measure,
-        "rows": rows,
-        "columns": across,
+        "rows": axes[0],
+        "columns": axes[1],
         "where": {n: params.get(f"where.{n}", "") for n in names},
     }
 

@@ -40,15 +40,13 @@ ROUND = ("round", "player", "seat", "agent", "action", "payoff")
 
 def write_logs(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     """Write one log for every cell that has begun; return each file and its number of samples."""
-    cells: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    for unit, _, _ in run.rows.played():
-        if unit.kind == "match":
-            cell = cell_of(unit)
-            cells.setdefault(_dumped(cell), (cell, []))[1].append(unit.index)
+    played = (unit for unit, _, _ in run.rows.played() if unit.kind == "match")
+    cells = grouped((_dumped(cell_of(unit)), unit.index) for unit in played)
     players = grouped((row["match"], {name: row.get(name) for name in (*MATCH, *PLAYER)}) for row in run.rows.matches())
     written = {}
-    for number, (cell, matches) in enumerate(cells.values()):
-        mark = _mark(run.name, run.manifest["created"], _dumped(cell))
+    for number, (cell_key, matches) in enumerate(cells.items()):
+        cell = cell_of(run.plan.unit(matches[0]))
+        mark = _mark(run.name, run.manifest["created"], cell_key)
         stamp = run.manifest["created"].replace(":", "-").removesuffix("Z") + "+00-00"
         path = out / f"{stamp}_{_plain(run.name)}-{number}_{mark}.json"
         draft = draft_of(path)

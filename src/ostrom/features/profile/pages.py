@@ -72,8 +72,10 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
 
 def _firsts(profile: ModelProfile) -> list[ModelFigure]:
     """Return the first figure of every part, preferably one without groups."""
-    parts = grouped((entry.part.name, entry) for entry in profile.taken if entry.estimates)
-    return [min(of, key=lambda entry: len(entry.estimates) > 1) for of in parts.values()]
+    return [
+        min(of, key=lambda entry: len(entry.estimates) > 1)
+        for of in grouped((entry.part.name, entry) for entry in profile.taken if entry.estimates).values()
+    ]
 
 
 MOST_FIGURES = 6

@@ -121,8 +121,10 @@ def words_of(
         message = content["message"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return answer
-    if not isinstance(message, str) or not message.strip():
-        return "no message" if isinstance(message, str) else answer
+    if not isinstance(message, str):
+        return answer
+    if not message.strip():
+        return "no message"
     own = [name for name, (seats, _) in channels.items() if player - 1 in seats]
     name = content.get("to", own[0] if own else None)
     if name is not None and name in channels:

@@ -145,8 +145,12 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
         (best, f"{BEST} the {one.best} of the paper's models, and of this run's agents."),
         (any(e.doubts for e in entries), " † in doubt: the table of single figures says why."),
     )
-    caption = f"{one.name}. {one.title}." + "".join(note for applies, note in notes if applies)
-    return Table(one.name, [*one.rows, *heads], rows, caption)
+    return Table(
+        one.name,
+        [*one.rows, *heads],
+        rows,
+        f"{one.name}. {one.title}." + "".join(note for applies, note in notes if applies),
+    )
 
 
 def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:

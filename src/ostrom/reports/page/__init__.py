@@ -60,8 +60,14 @@ class Section:
     @property
     def headline(self) -> str:
         """Return a sentence for the folded title of the section."""
-        texts = [*self.notes, *(figure.caption for figure in self.figures)] if not self.quiet else []
-        return next((text for text in texts[:2] if len(text) <= LONGEST_HEADLINE), "")
+        return next(
+            (
+                text
+                for text in ([*self.notes, *(figure.caption for figure in self.figures)] if not self.quiet else [])[:2]
+                if len(text) <= LONGEST_HEADLINE
+            ),
+            "",
+        )
 
     @property
     def quiet(self) -> bool:
