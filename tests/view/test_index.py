@@ -43,7 +43,7 @@ def hits(folder: Path, typed: str, **which: object) -> list[tuple[int, int, int]
 def test_an_index_grows_with_its_journal_and_can_be_stopped_at_any_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostrom.view.words.TOGETHER", 3)
+    monkeypatch.setattr("ostrom.view.index_writer.TOGETHER", 3)
     folder = talk(tmp_path)
     turns = iter([False, True])
     assert not update(folder, stop=lambda: next(turns, True))
@@ -77,11 +77,11 @@ def test_calls_that_are_indexed_in_several_transactions_are_all_found(
     with indexed(folder) as index:
         few, once = counts(index, [folder / "journal.db"], "trust").total, listed(index)
     index_path(folder).unlink()
-    monkeypatch.setattr("ostrom.view.words.TOGETHER", 3)
+    monkeypatch.setattr("ostrom.view.index_writer.TOGETHER", 3)
     with indexed(folder) as index:
         assert listed(index) == once
     talk(tmp_path, seeds=2)
-    monkeypatch.setattr("ostrom.view.words.MOST_BYTES", 1)  # one call a transaction
+    monkeypatch.setattr("ostrom.view.index_writer.MOST_BYTES", 1)  # one call a transaction
     with indexed(folder) as index:
         assert counts(index, [folder / "journal.db"], "trust").total == 2 * few
         every = [hit.call for hit in search(index, [folder / "journal.db"], "trust", limit=100).hits]
@@ -113,7 +113,7 @@ def test_words_stay_when_no_more_can_be_added(tmp_path: Path, monkeypatch: pytes
         raise RunError("the disk is full")
 
     with monkeypatch.context() as broken, pytest.raises(RunError, match="the disk is full"):
-        broken.setattr("ostrom.view.words.Speech.add", fails)
+        broken.setattr("ostrom.view.index_writer.Speech.add", fails)
         update(folder)
     with RunIndex(index_path(folder)) as index:
         assert index.progress.problem == "the disk is full"

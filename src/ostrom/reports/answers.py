@@ -315,8 +315,11 @@ def _declared(data: RunData, questions: Sequence[StudyQuestion], left_out: list[
     lines = []
     for one, verdict in zip(answered, verdicts(answered, looks.alpha(look)), strict=True):
         question, difference = one.question, one.estimate
-        open_ = verdict.word == OPEN and not (question.order or question.range)
-        needs = _needs(data, difference, question.margin, family, question.reference) if open_ else ""
+        needs = (
+            _needs(data, difference, question.margin, family, question.reference)
+            if (verdict.word == OPEN and not (question.order or question.range))
+            else ""
+        )
         words = ", ".join(filter(None, (verdict.meaning, "guaranteed" if verdict.guaranteed else "")))
         if data.so_far:
             words = needs = ""
@@ -489,9 +492,8 @@ def _level_answer(data: RunData, measure: Measure) -> ReportAnswers:
             answer_lines.append(AnswerLine("", f"{measure.title}{who}", "", e, 1.0, "", "", e.note))
             continue
         (verdict,) = above([e], EVEN)
-        word = {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
-        if e.method == "exact" and e.value == EVEN:  # known to be no more than half
-            word = NO
+        half = e.method == "exact" and e.value == EVEN  # known to be no more than half
+        word = NO if half else {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
         needs = _needs(data, e, 0.0, Family(1), EVEN) if word == OPEN else ""
         what = f"{measure.title}{who}, more than half?"
         answer_lines.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))

@@ -195,7 +195,7 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
         if not remarks:
             return []
         section = self.begin("careful", f"Careful ({how_many(len(remarks), 'remark')})")
-        lines = Markup("").join(Markup("<li>{}</li>").format(remark) for remark in remarks)
+        lines = Markup("").join(map(Markup("<li>{}</li>").format, remarks))
         section.html.append(Markup("<ul>{}</ul>").format(lines))
         return [section]
 
@@ -253,17 +253,16 @@ class ReportFiles(AbstractContextManager["ReportFiles"]):
                 section.fail(error)
                 section.figures.remove(placeholder)
                 continue
-            for kind in ("svg", *BINARY_KINDS):
-                self.files[f"figures/{placeholder.file}.{kind}"] = getattr(drawn, kind)
+            kinds = ("svg", *BINARY_KINDS)
+            self.files |= {f"figures/{placeholder.file}.{kind}": getattr(drawn, kind) for kind in kinds}
             section.figures[section.figures.index(placeholder)] = replace(placeholder, svg=drawn.markup)
         self._pictures.clear()
 
     def _table(self, table: Table, *, always_open: bool) -> dict[str, Any]:
         table = replace(table, caption=f"{table.caption} {self.made_of}".strip())
         file = self._name("tables", table.name)
-        self.files[f"tables/{file}.csv"] = as_csv(table, safe=self.safe)
-        self.files[f"tables/{file}.md"] = as_markdown(table)
-        self.files[f"tables/{file}.tex"] = as_latex(table)
+        texts = {"csv": as_csv(table, safe=self.safe), "md": as_markdown(table), "tex": as_latex(table)}
+        self.files |= {f"tables/{file}.{kind}": text for kind, text in texts.items()}
         return page_table(table, file, always_open=always_open)
 
     def _name(self, kind: str, wish: str) -> str:

@@ -138,9 +138,12 @@ class Canvas:
     def legend(self, names: Iterable[str], left: float = 0, **look: Any) -> Spec:
         """Return a legend that begins ``left`` pixels from the edge, with as many columns as its names allow."""
         names, room = list(names), self.width - left
-        lines = [line for name in names for line in self.lines(name, room - 3 * self.size)]
-        longest = self.text(*lines) + 2 * self.size + 8
-        return {"columns": max(1, int(room // longest)), **self.names(names, room - 3 * self.size), **look}
+        lines = (line for name in names for line in self.lines(name, room - 3 * self.size))
+        return {
+            "columns": max(1, int(room // (self.text(*lines) + 2 * self.size + 8))),
+            **self.names(names, room - 3 * self.size),
+            **look,
+        }
 
     def axis(self, numbers: Iterable[float]) -> float:
         """Return the width of a vertical axis of numbers with its title."""

@@ -92,8 +92,8 @@ def warnings(data: RunData) -> list[str]:
     if done == data.planned:
         return lazily_verified
     waiting = data.planned - sum(by_state.values())
-    parts = [f"{number(n)} {state}" for state, n in sorted(rest.items())]
-    parts += [f"{number(waiting)} not begun"] if waiting else []
+    begun = [f"{number(n)} {state}" for state, n in sorted(rest.items())]
+    parts = [*begun, f"{number(waiting)} not begun"] if waiting else begun
     return [
         f"The run is not complete: {number(done)} of {number(data.planned)} matches are done "
         f"({', '.join(parts)}). Results cover finished matches only.",
@@ -118,8 +118,7 @@ def headline(data: RunData) -> Table | None:
     rows = []
     for key in score or coop:
         c, s = coop.get(key), score.get(key)
-        base = c or s
-        assert base is not None
+        base = c or score[key]
         means = (c, s) if coop else (s,)  # a run without cooperation shows the interval of its scores
         interval = None if means[0] is None else means[0].interval_text
         first, *rest = [None if one is None else one.value for one in means]
@@ -171,9 +170,11 @@ def provenance(data: RunData) -> str:
         return "No model call succeeded."
     total = sum(row["n"] for row in rows)
     models = list(dict.fromkeys(map(_model_label, rows)))
-    named = ", ".join(models[:MOST_NAMED])
-    named += f" and {len(models) - MOST_NAMED} more" if len(models) > MOST_NAMED else ""
-    return f"{number(total)} model calls at temperature {_temperatures(rows)}; models: {named}."
+    more = f" and {len(models) - MOST_NAMED} more" if len(models) > MOST_NAMED else ""
+    return (
+        f"{number(total)} model calls at temperature {_temperatures(rows)}; "
+        f"models: {', '.join(models[:MOST_NAMED])}{more}."
+    )
 
 
 def calls_table(data: RunData) -> Table | None:

@@ -19,6 +19,7 @@ from ostrom.analysis.units import Observations, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import Registry
+from ostrom.ground.values import grouped
 from ostrom.ground.words import PLURALS, how_many
 from ostrom.reports.canvas import WIDE, Canvas
 from ostrom.reports.cells import drawn_values, legend_note, levels_met, why_nothing
@@ -339,13 +340,10 @@ def _columns(columns: Columns) -> tuple[str, ...]:
 
 def averages(estimates: Sequence[Estimate]) -> str:
     """Say in one sentence what the estimates average over; empty if nothing."""
-    most: dict[str, int] = {}
-    for e in estimates:
-        most |= {name: max(many, most.get(name, 0)) for name, many in e.averaged_over.items()}
-    words = averaged_words(most)
-    if not all(e.averaged_over.keys() == most.keys() for e in estimates):
-        words = f"some are {words}"
-    return f"{upper(words)}." if words else ""
+    levels = grouped(pair for e in estimates for pair in e.averaged_over.items())
+    words = averaged_words({name: max(many) for name, many in levels.items()})
+    alike = all(e.averaged_over.keys() == levels.keys() for e in estimates)
+    return f"{upper(words if alike else f'some are {words}')}." if words else ""
 
 
 def sample_sizes_text(estimates: Sequence[Estimate]) -> str:

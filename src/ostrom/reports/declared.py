@@ -231,11 +231,10 @@ class DeclaredFigure(PanelPart):
         return [figure for own in self.scopes(scope) for figure in self._figures(own)]
 
     def _figures(self, scope: Scope) -> list[Figure]:
-        placed = [(row["r"], self._row(row)) for row in self.rows(scope)]
-        placed = [(r, row) for r, row in placed if row["mean"] is not None]
-        order = self.order(scope) if self.order else []
-        series = [name for name in order if any(row["series"] == name for _, row in placed)]
-        series += [name for name in dict.fromkeys(row["series"] for _, row in placed) if name not in series]
+        drawn = ((row["r"], self._row(row)) for row in self.rows(scope))
+        placed = [(r, row) for r, row in drawn if row["mean"] is not None]
+        met = dict.fromkeys(row["series"] for _, row in placed)
+        series = [*dict.fromkeys(name for name in (*(self.order(scope) if self.order else ()), *met) if name in met)]
         groups = [series[i : i + MOST_COLOURS] for i in range(0, len(series), MOST_COLOURS)] if self.split else [series]
         return [
             self._figure(scope, [(r, row) for r, row in placed if row["series"] in group], group, number)

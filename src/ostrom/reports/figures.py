@@ -56,6 +56,8 @@ TONE = re.compile("|".join(map(re.escape, TONES)), re.IGNORECASE)
 PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 LONG = re.compile(r"-?\d+\.\d{2,}")
 """A coordinate with more digits than are visible."""
+IDS = re.compile(r'(?<=\sid=")(?=[^"])|(?<=url\(#)|(?<=href="#)')
+"""Where an id, or a reference to one, begins."""
 ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
@@ -220,9 +222,7 @@ def for_page(svg: str, prefix: str) -> str:
     # The figure has one text alternative; unnamed roles of single marks would be read out as blanks.
     svg = re.sub(r"<[a-z][^>]*>", lambda tag: PLACES.sub(_short, ROLES.sub("", tag[0])), svg)
     svg = TONE.sub(lambda hit: TONES[hit[0].lower()], svg)
-    svg = re.sub(r'(?<=\sid=")(?=[^"])', f"{prefix}-", svg)
-    svg = re.sub(r"(?<=url\(#)", f"{prefix}-", svg)
-    svg = re.sub(r'(?<=href="#)', f"{prefix}-", svg)
+    svg = IDS.sub(f"{prefix}-", svg)
     return re.sub(r'(<svg[^>]*? width="[\d.]+") height="[\d.]+"', r"\1", svg, count=1)
 
 

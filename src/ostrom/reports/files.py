@@ -36,11 +36,10 @@ def as_markdown(table: Table) -> str:
     | --- | ---: |
     | x | 1.500 |
     """
-    lines = [table.caption, ""] if table.caption else []
-    lines.append(_line(table.columns))
-    lines.append("| " + " | ".join("---:" if is_number(table, i) else "---" for i in range(len(table.columns))) + " |")
-    lines += [_line(number(value) for value in row) for row in table.rows]
-    return "\n".join(lines) + "\n"
+    rule = " | ".join("---:" if is_number(table, i) else "---" for i in range(len(table.columns)))
+    rows = (_line(map(number, row)) for row in table.rows)
+    caption = (table.caption, "") if table.caption else ()
+    return "\n".join((*caption, _line(table.columns), f"| {rule} |", *rows)) + "\n"
 
 
 def as_latex(table: Table) -> str:

@@ -89,11 +89,15 @@ def dot_chart(
     for one in estimates:
         title = "" if layout.block is None else cell_label(one.key, [layout.block], own)
         identity = tuple(one.key[name] for name in layout.rows)
-        label = rows[identity]
-        if times[label] > 1:  # two rows with equal labels are written in full
-            label = JOINT.join(f"{pretty(name)} {value}" for name, value in zip(layout.rows, identity, strict=True))
-        named = layout.names[one.key[layout.column]] if layout.coloured else ""
-        groups.setdefault(title, []).append({"label": label, "series": named, **drawn_values(one)})
+        in_full = (f"{pretty(name)} {value}" for name, value in zip(layout.rows, identity, strict=True))
+        label = JOINT.join(in_full) if times[rows[identity]] > 1 else rows[identity]  # no two rows have one label
+        groups.setdefault(title, []).append(
+            {
+                "label": label,
+                "series": layout.names[one.key[layout.column]] if layout.coloured else "",
+                **drawn_values(one),
+            }
+        )
     return dots(
         groups,
         axis=axis,

@@ -322,10 +322,7 @@ def _ends(
 ) -> list[dict[str, Any]]:
     """Return the positions of line labels: at the last point, a line height apart."""
     place = (lambda row: row["x"]) if levels is None else (lambda row: list(levels).index(row["x"]))
-    last: dict[str, Row] = {}
-    for row in rows:
-        if row["series"] not in last or place(row) >= place(last[row["series"]]):
-            last[row["series"]] = row
+    last = {row["series"]: row for row in sorted(rows, key=place)}
     low, high = ticks.domain
     apart = (high - low) * (size + 2) / height
     ends: list[dict[str, Any]] = []

@@ -104,8 +104,13 @@ def _banded(
     certain, points = all(map(exact, matches)), list[Point]()
     for place, values in sorted(grouped((row["bin"], row["v"]) for row in rows).items()):
         mean = sum(values) / len(values)
-        ends = (mean, mean) if certain else band(tuple(sorted(values))) if len(matches) > 1 else (None, None)
-        points.append((place * width + 1, mean, *ends))
+        points.append(
+            (
+                place * width + 1,
+                mean,
+                *((mean, mean) if certain else band(tuple(sorted(values))) if len(matches) > 1 else (None, None)),
+            )
+        )
     return RoundCurve(key, len(matches), points)
 
 

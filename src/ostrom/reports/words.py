@@ -60,10 +60,8 @@ def shortened(text: str, most: int = LONGEST) -> str:
     >>> shortened("provider/some-very-long-model-name-70b-instruct", 24)
     'provider/so…70b-instruct'
     """
-    if len(text) <= most:
-        return text
     right = most // 2
-    return text[: most - right - 1] + "…" + text[-right:]
+    return text if len(text) <= most else text[: most - right - 1] + "…" + text[-right:]
 
 
 def labels(names: Iterable[Any], most: int = LONGEST, own: Mapping[str, str] | None = None) -> dict[Any, str]:
@@ -175,6 +173,4 @@ def question(study: Mapping[str, Any]) -> tuple[str, str]:
         return title, about
     sentences = about.replace("? ", "?\n").replace(". ", ".\n").split("\n")
     sentence = next((one for one in sentences if one.endswith("?") and len(one) <= LONGEST_QUESTION), None)
-    if sentence is None:
-        return title, about
-    return sentence, " ".join(one for one in sentences if one != sentence)
+    return (title, about) if sentence is None else (sentence, " ".join(one for one in sentences if one != sentence))

@@ -5,7 +5,7 @@ in the analysis: by the same seed, in cells that agree in every column in which 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -117,13 +117,12 @@ def pairs(
 ) -> tuple[list[MatchPair], str | None]:
     """Return some pairs, and where the next ones begin; the left match is of the listed run."""
     page = listed.matches(after=after, limit=limit)
-    matched = []
-    for row in page.rows:
-        if row["kind"] == "match":
-            number = pairing.partner(row)
-            partner = None if number is None else other.match(number)
-            matched.append(MatchPair(row, partner, None if partner is None else first_difference(row, partner)))
-    return matched, page.after
+    rows = [row for row in page.rows if row["kind"] == "match"]
+    partners = [None if number is None else other.match(number) for number in map(pairing.partner, rows)]
+    return [
+        MatchPair(row, partner, None if partner is None else first_difference(row, partner))
+        for row, partner in zip(rows, partners, strict=True)
+    ], page.after
 
 
 def first_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> int | None:
@@ -245,11 +244,9 @@ def pair(viewer: Viewer, request: Request) -> Response:
 
 def _place(sides: list[dict[str, Any]], step: str | None, player: str | None) -> tuple[int, int]:
     for side in sides:
-        try:
+        with suppress(UsageError):
             if (place := chosen_of(side, step, player)) is not None:
                 return place
-        except UsageError:
-            continue
     raise UsageError("neither match has this decision")
 
 

@@ -355,13 +355,13 @@ class _Bundle:
     def _pages(self, starts: list[list[int]], firsts: list[str]) -> None:
         study = self.run.manifest["study"]
         title = self.clean.text(str(study.get("title") or study["name"]))
-        cells = {str(number): self.clean.data(levels) for number, levels in self.listed.cells().items()}
-        counted = Counter(str(cell) for _, cell, _ in starts)
         facts = {
-            "run": self.clean.text(self.run.name), "title": title, "cells": cells, "matches": len(starts),
+            "run": self.clean.text(self.run.name), "title": title, "matches": len(starts),
+            "cells": {str(number): self.clean.data(levels) for number, levels in self.listed.cells().items()},
             "decisions": self.decisions, "calls": self.calls, "chunks": self.chunks, "shards": firsts,
-            "together": TOGETHER, "counted": counted, "version": __version__, "without_words": self.without_words,
-            "per_cell": self.per_cell,
+            "together": TOGETHER,
+            "counted": Counter(str(cell) for _, cell, _ in starts), "version": __version__,
+            "without_words": self.without_words, "per_cell": self.per_cell,
         }  # fmt: skip
         self._put("run.js", "run", facts)
         (self.out / "index.html").write_text(

@@ -113,11 +113,10 @@ def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int)
     tries: list[CallTry] = []
     sent: list[list[str]] = []
     for row in connection.execute(query, (*(1, CUT) * len(TEXTS), match, step, player - 1)).fetchall():
-        facts = dict(zip(FACTS, row, strict=False))
-        facts["player"] += 1
-        rest = row[len(FACTS) :]
+        facts = {**dict(zip(FACTS, row, strict=False)), "player": player}
+        pairs = zip(row[len(FACTS) :: 2], row[len(FACTS) + 1 :: 2], strict=True)
         texts = {
-            name: piece(rest[2 * i], 0, int(rest[2 * i + 1])) for i, name in enumerate(TEXTS) if rest[2 * i] is not None
+            name: piece(raw, 0, int(size)) for name, (raw, size) in zip(TEXTS, pairs, strict=True) if raw is not None
         }
         messages = prompt_of(connection, facts["id"])
         if sent and messages[: len(sent)] == sent:

@@ -41,8 +41,9 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer one request."""
     kind, folder = request["asked"], Path(request["folder"])
     with open_run(folder, checked=False) as run:
-        stale = run.folder.being_played and _recently(folder)
         began = time.monotonic()
+        when, took = _render_times.get(folder, (-1e9, 0.0))
+        stale = run.folder.being_played and began - when < PATIENT * took
         with run_data(run.rows, folder, run.manifest, stale=stale) as data:
             data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
             answer = {
@@ -53,11 +54,6 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
             if not stale:  # tables are built on demand, so answering is part of the build time
                 _render_times[folder] = (time.monotonic(), time.monotonic() - began)
             return answer
-
-
-def _recently(folder: Path) -> bool:
-    when, took = _render_times.get(folder, (-1e9, 0.0))
-    return time.monotonic() - when < PATIENT * took
 
 
 def first_screen(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Container, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,15 @@ from ostrom.ground.files import require_regular_file
 from ostrom.ground.terminal import one_line, print_stderr
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import VERSION, index_path, own_schema, remove, schema_of, schema_text
-from ostrom.view.words import Speech
+from ostrom.view.words import REMEMBERED, NewLines, beginning, decoded, indexable
 
 FOLLOWED = 1800
 """Seconds after which the indexer of a run in play ends; the next page that is read starts it again."""
 PAUSE = 3
 """Seconds between two updates of the index of a run in play."""
+TOGETHER = 8192
+"""The most calls indexed in one transaction, which also ends after ``MOST_BYTES`` characters of text."""
+MOST_BYTES = 32_000_000
 MOST_PENDING = 64_000_000
 """Bytes of words that SQLite collects in memory before it writes them: more than one transaction has."""
 
@@ -150,6 +154,73 @@ class _Indexer:
             self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
 
+class Speech:
+    """Reads calls of a journal and puts their words into the index."""
+
+    def __init__(
+        self, run: Run, connection: sqlite3.Connection, number: int, journal: sqlite3.Connection, hidden: Container[int]
+    ) -> None:  # fmt: skip
+        self.run, self.connection, self.number, self.journal, self.hidden = (run, connection, number, journal, hidden)
+        self._news = NewLines(journal)
+        self._who = lru_cache(maxsize=REMEMBERED)(self._looked_up)
+        self._voice = lru_cache(maxsize=None)(partial(_number, connection, "voices", "cell, agent"))
+        self._cell = lru_cache(maxsize=None)(partial(_number, connection, "cells", "levels"))
+
+    def add(self, through: int) -> int | None:
+        """Index the next calls in one transaction; return the last one's number, or None if there is none."""
+        rows, voices, size, last = [], [], 0, None
+        cursor = self.journal.execute(
+            f"SELECT id, unit, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, seal "
+            "FROM calls WHERE id > ? ORDER BY id LIMIT ?",
+            (through, TOGETHER),
+        )
+        for number, unit, player, package, nth, reply, reasoning, seal in cursor:
+            last = number, seal
+            if (who := self._who(unit)) is not None:
+                cell, agents = who
+                voices.append((number, self._voice(cell, agents[player] if 0 <= player < len(agents) else "")))
+                texts = (
+                    self._news.new_lines(number, unit, player, package, nth),
+                    decoded(reply) or "",
+                    decoded(reasoning) or "",
+                )
+                rows += [
+                    (3 * number + place, indexable(text).encode("utf-8", "replace").decode())
+                    for place, text in enumerate(texts)
+                ]
+                size += sum(map(len, texts))
+            if size > MOST_BYTES:
+                break
+        cursor.close()
+        if last is None:
+            return None
+        with self.connection:
+            self.connection.executemany("INSERT INTO calls VALUES (?, ?)", voices)
+            self.connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
+            self.connection.execute("UPDATE journals SET calls=?, seal=? WHERE number=?", (*last, self.number))
+        return int(last[0])
+
+    def _looked_up(self, number: int) -> tuple[int, tuple[str, ...]] | None:
+        """Return the cell of a unit and its players' names; None for a unit that is hidden or not in the plan."""
+        if number not in self.hidden and 0 <= number < len(self.run.plan):
+            with suppress(OstromError):
+                unit = self.run.plan.unit(number)
+                levels = orjson.dumps(
+                    dict(unit.cell), default=str, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+                ).decode()
+                return self._cell(levels), tuple(seated.name for seated in unit.players)
+        return None
+
+
+def _number(connection: sqlite3.Connection, table: str, columns: str, *values: object) -> int:
+    """Return the number of a row of a table, inserting it if it is new."""
+    places = ", ".join("?" * len(values))
+    row = connection.execute(f"SELECT id FROM {table} WHERE ({columns})=({places})", values).fetchone()
+    if row is None:
+        row = connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id", values).fetchone()
+    return int(row[0])
+
+
 # -- the file ------------------------------------------------------------------------------------------
 
 
@@ -171,24 +242,19 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
                 )  # fmt: skip
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", facts)
                 connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (MOST_PENDING,))
-        if schema_of(connection) != own_schema():
+        if schema_of(connection) != own_schema() or not _belongs(connection, run):
             raise _Stale
-        _check_belongs(connection, run)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check_belongs(connection: sqlite3.Connection, run: Run) -> None:
+def _belongs(connection: sqlite3.Connection, run: Run) -> bool:
+    """Whether an index is of this version and study, and of no more entries than the run has."""
     meta = dict(connection.execute("SELECT key, value FROM meta"))
-    entries = meta.get("entries")
-    if (
-        meta.get("version") != VERSION
-        or meta.get("study") != identity(run.manifest)
-        or (type(entries) is int and entries > run.journal.entries)
-    ):
-        raise _Stale
+    entries, same = meta.get("entries"), (meta.get("version"), meta.get("study")) == (VERSION, identity(run.manifest))
+    return same and not (type(entries) is int and entries > run.journal.entries)
 
 
 def _journal_reads(folder: Path) -> bool:

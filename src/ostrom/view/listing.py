@@ -279,10 +279,9 @@ class MatchList:
         players = [dict(zip(PLAYERS, player, strict=True)) for player in rows.players]
         signs = signs_of(table.unit, rows)
         scores = [float(score) for score in table.scores if score is not None]
-        early = ended_early(load(table.facts)) if table.facts else None
         number = players[0]["rounds_played"] if players and table.scores else len(unique(signs[1]))
         return {
-            "reason": early or table.reason,
+            "reason": (ended_early(load(table.facts)) if table.facts else None) or table.reason,
             "rounds": number,
             "scores": _json(list(table.scores)) if table.scores else None,
             "score": sum(scores) / len(scores) if scores else None,

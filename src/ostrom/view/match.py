@@ -78,11 +78,13 @@ def calls_of(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterato
     """Yield the tries for a decision, each with the names of its texts."""
     there = ", ".join(f"{name} IS NOT NULL" for name in TEXTS)
     query = f"SELECT {', '.join(FACTS)}, {there} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
-    for row in connection.execute(query, (head["match"], head["step"], head["player"] - 1)).fetchall():
-        yield (
+    yield from (
+        (
             {**dict(zip(FACTS, row, strict=False)), "player": head["player"]},
             [name for name, has in zip(TEXTS, row[len(FACTS) :], strict=True) if has],
         )
+        for row in connection.execute(query, (head["match"], head["step"], head["player"] - 1)).fetchall()
+    )
 
 
 def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
@@ -95,8 +97,13 @@ def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
             for part in whole_of(connection, facts["id"], name):
                 yield orjson.dumps(part).decode()[1:-1]
             yield '"'
-        messages = [{"role": role, "content": content} for role, content in prompt_of(connection, facts["id"])]
-        yield ',"messages":' + orjson.dumps(messages).decode() + "}"
+        yield (
+            ',"messages":'
+            + orjson.dumps(
+                [{"role": role, "content": content} for role, content in prompt_of(connection, facts["id"])]
+            ).decode()
+            + "}"
+        )
     yield "]}\n"
 
 
@@ -104,8 +111,7 @@ def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
     """Yield a decision as plain text: its calls with all messages, and its answers."""
     yield f"match {head['match']}, step {head['step']}, player {head['player']} ({head['agent']})\n"
     for facts, names in calls_of(connection, head):
-        for role, content in prompt_of(connection, facts["id"]):
-            yield f"\n--- {role}\n{content}\n"
+        yield from (f"\n--- {role}\n{content}\n" for role, content in prompt_of(connection, facts["id"]))
         yield f"\n--- {facts['model']}, {tried(facts)}\n"
         if "reasoning" in names:
             yield "<reasoning>\n"
@@ -114,8 +120,10 @@ def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
         if words := [name for name in ("reply", "error") if name in names]:
             yield from whole_of(connection, facts["id"], words[0])
             yield "\n"
-    for answer in head["answers"]:
-        yield f"\n=> {answer['stage'] or answer['kind']}: {answer['said']} ({answer['reading']})\n"
+    yield from (
+        f"\n=> {answer['stage'] or answer['kind']}: {answer['said']} ({answer['reading']})\n"
+        for answer in head["answers"]
+    )
 
 
 COLUMNS = (
@@ -229,8 +237,9 @@ def rounds_of(match: dict[str, Any], chosen: tuple[int, int] | None) -> Iterator
             rendered[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
         return rendered[words]
 
-    stages = {a["stage"] for step in match["steps"] for acts in step["players"].values() for a in acts}
-    several = len(stages - {None}) > 1
+    several = (
+        len({a["stage"] for step in match["steps"] for acts in step["players"].values() for a in acts} - {None}) > 1
+    )
     for step in match["steps"]:
         row: list[ListedMove | None] = []
         for one in match["players"]:
@@ -290,17 +299,18 @@ def page(viewer: Viewer, request: Request) -> Response:
         chosen = chosen_of(match, params.get("step"), params.get("player"))
         decision = None if chosen is None else decision_of(run, match, *chosen)
         total = len(run.plan)
-    context: dict[str, Any] = {
-        "match": match, "decision": decision, "marked": highlighted,
-        "commands": commands_of(viewer, name, number, decision), "total": total, "here": "matches",
-        "rounds": list(rounds_of(match, chosen)),
-    }  # fmt: skip
     return viewer.page(
         request,
         "_decision" if request.headers.get("hx-target") == "decision" else "match",
         title=f"Match {number} of {name}",
         **viewer.run_header(name),
-        **context,
+        match=match,
+        decision=decision,
+        marked=highlighted,
+        commands=commands_of(viewer, name, number, decision),
+        total=total,
+        here="matches",
+        rounds=list(rounds_of(match, chosen)),
     )
 
 
@@ -319,8 +329,7 @@ def text(viewer: Viewer, request: Request) -> Response:
 def _reading(journal: Path, parts: Callable[[sqlite3.Connection], Iterator[str]]) -> Iterator[bytes]:
     """Yield text from a journal while it is sent: it may be larger than memory."""
     with closing(connect_read_only(journal)) as connection:
-        for part in parts(connection):
-            yield part.encode("utf-8", "replace")
+        yield from (part.encode("utf-8", "replace") for part in parts(connection))
 
 
 def copy(viewer: Viewer, request: Request) -> Response:

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -32,10 +33,9 @@ def runs_page(viewer: Viewer, request: Request) -> Response:
     missing = [name for name in names if name not in watching.statuses]
     if len(missing) <= 8:  # more would take too long: the background task polls them
         watching.poll(missing)
-    rows = [_row(viewer, name) for name in names]
     search, sort = request.query_params.get("q", "")[:200], request.query_params.get("sort", "")
     words = search.lower().split()
-    rows = [row for row in rows if all(word in _words(row) for word in words)]
+    rows = [row for row in map(partial(_row, viewer), names) if all(word in _words(row) for word in words)]
     rows.sort(key=lambda row: row["status"].created, reverse=True)
     rows.sort(key=SORTS.get(sort, lambda row: ORDER.get(row["status"].state, 9)))
     counts = {state: sum(row["status"].state == state for row in rows) for state in ORDER}
@@ -182,12 +182,11 @@ def _choice(request: Request, answer: dict[str, Any]) -> dict[str, Any]:
     measure = params.get("measure") or answer["measure"] or (measures[0] if measures else "")
     has_axes = "rows" in params or "columns" in params
     free = [name for name in names if len(answer["columns"][name]) > 1] or names
-    rows = params.get("rows", "") if has_axes else (free[0] if free else "")
-    across = params.get("columns", "") if has_axes else (free[1] if len(free) > 1 else "")
+    axes = (params.get("rows", ""), params.get("columns", "")) if has_axes else (*free, "", "")
     return {
         "measure": measure,
-        "rows": rows,
-        "columns": across,
+        "rows": axes[0],
+        "columns": axes[1],
         "where": {n: params.get(f"where.{n}", "") for n in names},
     }
 

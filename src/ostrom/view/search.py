@@ -88,12 +88,11 @@ def terms_of(typed: str) -> list[SearchTerm]:
     >>> [(t.words, t.prefix, t.without) for t in terms_of('"never again" trust* -war (OR')]
     [(('never', 'again'), False, False), (('trust',), True, False), (('war',), False, True), (('or',), False, False)]
     """
-    terms = [
+    return [
         SearchTerm(words, word.endswith("*") and len(words[-1]) >= SHORTEST_START, bool(minus or other_minus))
         for minus, phrase, other_minus, word in _TERM.findall(typed[:MOST_TYPED])
         if (words := tuple(words_in(word or phrase)))
-    ]
-    return terms[:MOST_TERMS]
+    ][:MOST_TERMS]
 
 
 def search(
@@ -123,8 +122,17 @@ def search(
                 if row is not None:
                     (match, step, player), (of, name) = row, voices[voice]
                     texts = ((kind, text) for kind, text in _texts(connection, call, news) if kind in where)
-                    passages = [(kind, pieces) for kind, text in texts for pieces in excerpts(text, wanted)]
-                    hits.append(SearchHit(call, match, step, player, name, of, passages))
+                    hits.append(
+                        SearchHit(
+                            call,
+                            match,
+                            step,
+                            player,
+                            name,
+                            of,
+                            [(kind, pieces) for kind, text in texts for pieces in excerpts(text, wanted)],
+                        )
+                    )
     return SearchPage(hits, calls[limit - 1][0] if len(calls) > limit else None)
 
 

@@ -174,8 +174,9 @@ class StatusPoller:
                 counting = "SELECT state, count(*) FROM units WHERE unit % ? = 0 GROUP BY state"
                 ended.update(dict(connection.execute(counting, (before.stride,)).fetchall()))
                 if before.stride > 1:  # visits are created during play
-                    visits = "SELECT count(DISTINCT unit) FROM answers WHERE unit % ? = 0"
-                    came += connection.execute(visits, (before.stride,)).fetchone()[0]
+                    came += connection.execute(
+                        "SELECT count(DISTINCT unit) FROM answers WHERE unit % ? = 0", (before.stride,)
+                    ).fetchone()[0]
                 entries += entries_in(connection)
                 more = self._calls(connection, journal, totals) or more
                 decisions += _decisions(connection) if due else 0
@@ -263,8 +264,9 @@ def in_flight(calls: Iterable[tuple[float, float | None]], now: float | None) ->
     busy = [0.0] * POINTS
     for first, last in spans:
         low, high = max(first, start), min(last, end)
-        places = range(int((low - start) / step), min(int((high - start) / step), POINTS - 1) + 1)
-        for i in places if low < high else ():
+        for i in (
+            range(int((low - start) / step), min(int((high - start) / step), POINTS - 1) + 1) if low < high else ()
+        ):
             busy[i] += max(0.0, min(high, start + step * (i + 1)) - max(low, start + step * i))
     return tuple(round(seconds / step, 2) for seconds in busy)
 

@@ -146,9 +146,12 @@ class Viewer:
             ("/login", self.login.enter, ["POST"]),
             ("/login", self.login.follow, ["GET"]),
             ("/static/{name}", static, ["GET"]),
+            *(
+                (path, self._served(handler), methods)
+                for module in self._modules
+                for path, handler, methods in module.ROUTES
+            ),
         ]
-        for module in self._modules:
-            routes += [(path, self._served(handler), methods) for path, handler, methods in module.ROUTES]
         return self.gatekeeper.application(routes)
 
     @staticmethod

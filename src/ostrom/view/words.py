@@ -9,19 +9,10 @@ import re
 import sqlite3
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Container
-from contextlib import suppress
-from functools import lru_cache, partial
-
-import orjson
+from functools import lru_cache
 
 from ostrom.engine.entries import MOST_TOGETHER, UNREADABLE, Packages, resolve_prompt
-from ostrom.ground.errors import OstromError
-from ostrom.studies.run import Run
 
-TOGETHER = 8192
-"""The most calls indexed in one transaction, which also ends after ``MOST_BYTES`` characters of text."""
-MOST_BYTES = 32_000_000
 LONGEST = 1_000_000
 """The length to which one text is indexed and searched, in bytes."""
 REMEMBERED = 1024
@@ -122,73 +113,6 @@ class NewLines:
     def _packed(self, package: int) -> bytes:
         row = self._journal.execute("SELECT texts FROM prompts WHERE id=?", (package,)).fetchone()
         return b"" if row is None else bytes(row[0])
-
-
-class Speech:
-    """Reads calls of a journal and puts their words into the index."""
-
-    def __init__(
-        self, run: Run, connection: sqlite3.Connection, number: int, journal: sqlite3.Connection, hidden: Container[int]
-    ) -> None:  # fmt: skip
-        self.run, self.connection, self.number, self.journal, self.hidden = (run, connection, number, journal, hidden)
-        self._news = NewLines(journal)
-        self._who = lru_cache(maxsize=REMEMBERED)(self._looked_up)
-        self._voice = lru_cache(maxsize=None)(partial(_number, connection, "voices", "cell, agent"))
-        self._cell = lru_cache(maxsize=None)(partial(_number, connection, "cells", "levels"))
-
-    def add(self, through: int) -> int | None:
-        """Index the next calls in one transaction; return the last one's number, or None if there is none."""
-        rows, voices, size, last = [], [], 0, None
-        cursor = self.journal.execute(
-            f"SELECT id, unit, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, seal "
-            "FROM calls WHERE id > ? ORDER BY id LIMIT ?",
-            (through, TOGETHER),
-        )
-        for number, unit, player, package, nth, reply, reasoning, seal in cursor:
-            last = number, seal
-            if (who := self._who(unit)) is not None:
-                cell, agents = who
-                voices.append((number, self._voice(cell, agents[player] if 0 <= player < len(agents) else "")))
-                texts = (
-                    self._news.new_lines(number, unit, player, package, nth),
-                    decoded(reply) or "",
-                    decoded(reasoning) or "",
-                )
-                rows += [
-                    (3 * number + place, indexable(text).encode("utf-8", "replace").decode())
-                    for place, text in enumerate(texts)
-                ]
-                size += sum(map(len, texts))
-            if size > MOST_BYTES:
-                break
-        cursor.close()
-        if last is None:
-            return None
-        with self.connection:
-            self.connection.executemany("INSERT INTO calls VALUES (?, ?)", voices)
-            self.connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
-            self.connection.execute("UPDATE journals SET calls=?, seal=? WHERE number=?", (*last, self.number))
-        return int(last[0])
-
-    def _looked_up(self, number: int) -> tuple[int, tuple[str, ...]] | None:
-        """Return the cell of a unit and its players' names; None for a unit that is hidden or not in the plan."""
-        if number not in self.hidden and 0 <= number < len(self.run.plan):
-            with suppress(OstromError):
-                unit = self.run.plan.unit(number)
-                levels = orjson.dumps(
-                    dict(unit.cell), default=str, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-                ).decode()
-                return self._cell(levels), tuple(seated.name for seated in unit.players)
-        return None
-
-
-def _number(connection: sqlite3.Connection, table: str, columns: str, *values: object) -> int:
-    """Return the number of a row of a table, inserting it if it is new."""
-    places = ", ".join("?" * len(values))
-    row = connection.execute(f"SELECT id FROM {table} WHERE ({columns})=({places})", values).fetchone()
-    if row is None:
-        row = connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id", values).fetchone()
-    return int(row[0])
 
 
 def text_of(messages: list[list[str]]) -> str:

@@ -136,9 +136,8 @@ class Gatekeeper:
         has_origin = (
             origin is not None and origin != "null"
         )  # a page without referrers sends forms with the origin null
-        if has_origin and str(origin).lower() not in self.origins:
-            raise Refused(403, "This request came from another site.")
-        if site is not None and site not in ("same-origin", "none"):
+        foreign = has_origin and str(origin).lower() not in self.origins
+        if foreign or site not in (None, "same-origin", "none"):
             raise Refused(403, "This request came from another site.")
         if not has_origin and site is None and self._browsers:
             raise Refused(403, "This request does not say which site it came from.")

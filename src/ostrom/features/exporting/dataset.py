@@ -138,8 +138,7 @@ def write_dataset(
         path = out / "data" / f"{name}.parquet"
         draft, kinds = draft_of(path), {**types, **more.get(name, {})}
         seen: dict[str, type] = {}
-        tables = frames(rows, name, kinds)
-        tables = (_call_frame(run, frame, texts) for frame in tables) if name == "calls" else tables
+        tables = (_call_frame(run, of, texts) if name == "calls" else of for of in frames(rows, name, kinds))
         count = write_frames(draft, _noted(tables, seen, kinds))
         draft.replace(path)
         if count:  # a table without rows has no columns and cannot be loaded

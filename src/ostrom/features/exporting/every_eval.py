@@ -49,14 +49,14 @@ def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple
     evaluation = f"ostrom.{run.plan.name}/{developer}/{name}/{created}/{uuid[:8]}"
     folder = Path("data", _portable(run.plan.name), _portable(developer), _portable(name))
     (out / folder).mkdir(parents=True, exist_ok=True)
-    results, names = [], dict[str, str]()
-    for measure in MEASURES:
-        for one in estimate(data, measure, ["game"], where={"model": model}):
-            result = _result(run, one, measure, evaluation)
-            if result is not None:
-                results.append(result)
-                names.setdefault(str(one.key["game"]), result["evaluation_result_id"])
-    if not results:
+    by_game = [
+        (str(one.key["game"]), result)
+        for measure in MEASURES
+        for one in estimate(data, measure, ["game"], where={"model": model})
+        if (result := _result(run, one, measure, evaluation)) is not None
+    ]
+    names = {game: str(result["evaluation_result_id"]) for game, result in reversed(by_game)}
+    if not by_game:
         raise UsageError(f"{run.folder.path}: {model} has no finished match with a value between known bounds")
     lines = list(_lines(run, data, model, f"{developer}/{name}", evaluation, names, texts))
     body = b"".join(orjson.dumps(line) + b"\n" for line in lines)
@@ -74,7 +74,7 @@ def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple
             "name": redact(model, ()), "id": f"{developer}/{name}", "developer": developer,
             "additional_details": _deployment(model),
         },
-        "evaluation_results": results,
+        "evaluation_results": [result for _, result in by_game],
         "detailed_evaluation_results": {
             "format": "jsonl", "file_path": (folder / f"{uuid}_samples.jsonl").as_posix(), "hash_algorithm": "sha256",
             "checksum": hashlib.sha256(body).hexdigest(), "total_rows": len(lines),
@@ -180,14 +180,14 @@ def _lines(
 
 def _texts(run: Run) -> dict[tuple[int, int, int], tuple[str, str]]:
     """Return the last prompt and reply of every decision, by match, player and step."""
-    texts = {}
-    for call in run.rows.calls():
-        if call["reply"] is not None and call["error"] is None:
-            texts[call["match"], call["player"], call["step"]] = (
-                "\n\n".join(text for _, text in (run.journal.prompt(call["id"]) or [])),
-                str(call["reply"]),
-            )
-    return texts
+    return {
+        (call["match"], call["player"], call["step"]): (
+            "\n\n".join(text for _, text in run.journal.prompt(call["id"]) or []),
+            str(call["reply"]),
+        )
+        for call in run.rows.calls()
+        if call["reply"] is not None and call["error"] is None
+    }
 
 
 def developer_and_name(model: str) -> tuple[str, str]:

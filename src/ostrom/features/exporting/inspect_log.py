@@ -7,6 +7,7 @@ The files follow the JSON form of Inspect's log (version 2), which ``inspect vie
 
 import hashlib
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,7 @@ STOPS = {"stop": "stop", "length": "max_tokens", "filter": "content_filter"}
 SETTINGS = ("temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty", "presence_penalty")
 """Parameters of a call that have the same name in Inspect."""
 FIGURES = ("cooperation", "score")
+USAGE = ("input_tokens", "output_tokens", "total_tokens")
 PLAYER = ("player", "seat", "agent", "model", "strategy", "agent_memory", "agent_style", *FIGURES)
 MATCH = ("game", "seed", "state", "reason", "rounds_played")
 ROUND = ("round", "player", "seat", "agent", "action", "payoff")
@@ -38,15 +40,13 @@ ROUND = ("round", "player", "seat", "agent", "action", "payoff")
 
 def write_logs(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     """Write one log for every cell that has begun; return each file and its number of samples."""
-    cells: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    for unit, _, _ in run.rows.played():
-        if unit.kind == "match":
-            cell = cell_of(unit)
-            cells.setdefault(_dumped(cell), (cell, []))[1].append(unit.index)
+    played = (unit for unit, _, _ in run.rows.played() if unit.kind == "match")
+    cells = grouped((_dumped(cell_of(unit)), unit.index) for unit in played)
     players = grouped((row["match"], {name: row.get(name) for name in (*MATCH, *PLAYER)}) for row in run.rows.matches())
     written = {}
-    for number, (cell, matches) in enumerate(cells.values()):
-        mark = _mark(run.name, run.manifest["created"], _dumped(cell))
+    for number, (cell_key, matches) in enumerate(cells.items()):
+        cell = cell_of(run.plan.unit(matches[0]))
+        mark = _mark(run.name, run.manifest["created"], cell_key)
         stamp = run.manifest["created"].replace(":", "-").removesuffix("Z") + "+00-00"
         path = out / f"{stamp}_{_plain(run.name)}-{number}_{mark}.json"
         draft = draft_of(path)
@@ -126,7 +126,7 @@ def _game(unit: Unit) -> dict[str, Any] | None:
 def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     events, messages = [], list[dict[str, Any]]()
     lengths: dict[tuple[int, int], int] = {}
-    usage: dict[str, dict[str, int]] = {}
+    usage: dict[str, Counter[str]] = defaultdict(Counter)
     for call in run.rows.calls(match):
         prompt = [{"role": role, "content": text} for role, text in run.journal.prompt(call["id"]) or []]
         who = players[call["player"] - 1]
@@ -138,7 +138,7 @@ def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[
             messages += [{**message, "metadata": about} for message in prompt[lengths.get(place, 0) :]]
             lengths[place] = len(prompt) + 1
             messages.append({**event["output"]["choices"][0]["message"], "metadata": about})
-            _add(usage.setdefault(call["model"], {}), event["output"]["usage"])
+            usage[call["model"]].update({name: event["output"]["usage"][name] for name in USAGE})
     for number, message in enumerate(messages):
         message["id"] = f"{match}-{number}"
     first = players[0]
@@ -172,9 +172,8 @@ def _rounds(run: Run, match: int) -> Iterator[dict[str, Any]]:
     """Yield each player's actions and payoffs by round, without texts or personal data."""
     acts = [row for row in run.rows.decisions(match) if row["kind"] == "act"]
     acts += unasked(run, match, {(row["player"], row["round"]) for row in acts})
-    for row in sorted(acts, key=lambda row: row["round"]):
-        if row["action"] is not None:
-            yield {name: row[name] for name in ROUND}
+    rows = (row for row in sorted(acts, key=lambda row: row["round"]) if row["action"] is not None)
+    yield from ({name: row[name] for name in ROUND} for row in rows)
 
 
 def _event(call: Mapping[str, Any], prompt: list[dict[str, Any]], agent: str) -> dict[str, Any]:
@@ -219,11 +218,6 @@ def _output(call: Mapping[str, Any]) -> dict[str, Any]:
         },
         "time": call["latency"],
     }
-
-
-def _add(total: dict[str, int], one: Mapping[str, Any]) -> None:
-    for name in ("input_tokens", "output_tokens", "total_tokens"):
-        total[name] = total.get(name, 0) + one[name]
 
 
 def _average(name: str, rows: Sequence[Mapping[str, Any]]) -> float | None:

@@ -79,8 +79,7 @@ def _acts(run: Run) -> Iterator[tuple[tuple[int, int], list[Row]]]:
         acts = [row for row in rows if row["unit"] == "match" and row["kind"] == "act"]
         acts += unasked(run, match, {(row["player"], row["round"]) for row in acts})
         acts.sort(key=lambda row: (row["player"], row["round"], row["step"]))
-        for place, own in groupby(acts, key=lambda row: (row["match"], row["player"])):
-            yield place, list(own)
+        yield from ((place, list(own)) for place, own in groupby(acts, key=lambda row: (row["match"], row["player"])))
 
 
 def _participants(run: Run) -> Iterator[list[tuple[str, list[Row]]]]:
@@ -113,8 +112,10 @@ def _row(run: Run, number: int, apps: list[tuple[str, list[Row]]], factors: list
         **{name: first.get(name) for name in factors},
         **surveys.get(code, {}),
     }
-    row: Row = {f"participant.{name}": value for name, value in cells.items()}
-    row |= {"session.code": run.name, "session.label": "", "session.is_demo": 0, "session.config.name": run.plan.name}
+    row: Row = {
+        **{f"participant.{name}": value for name, value in cells.items()},
+        "session.code": run.name, "session.label": "", "session.is_demo": 0, "session.config.name": run.plan.name,
+    }  # fmt: skip
     for app, acts in apps:
         roles = run.plan.unit(acts[0]["match"]).game.roles
         for nth, act in enumerate(acts, 1):
@@ -148,15 +149,12 @@ def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterato
     action or ``no_move``. A match that is not over has no such rows.
     """
     people, unit = run.rows.people, run.plan.unit(match)
-    for row in run.rows.rounds(match):
-        if (row["player"], row["round"]) not in acted:
-            action = IDLE if row["action"] is None else row["action"]
-            yield {
-                **row,
-                "person": ({} if people is None else people.of_match(unit, row["player"] - 1)).get("person"),
-                "kind": "act",
-                "step": -1,
-                "answer": None,
-                "action": action,
-                "missed": False,
-            }
+    yield from (
+        {
+            **row, "kind": "act", "step": -1, "answer": None, "missed": False,
+            "person": None if people is None else people.of_match(unit, row["player"] - 1).get("person"),
+            "action": IDLE if row["action"] is None else row["action"],
+        }
+        for row in run.rows.rounds(match)
+        if (row["player"], row["round"]) not in acted
+    )  # fmt: skip

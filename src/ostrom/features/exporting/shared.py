@@ -91,8 +91,11 @@ def without_texts(row: Row) -> dict[str, Any]:
     cleaned = {name: None if name in TEXTS else value for name, value in row.items()}
     if cleaned.get("answer") is not None and cleaned.get("action") is None:
         answer = str(cleaned["answer"])
-        named = answer.strip() and answer in _options(cleaned.get("options"))
-        cleaned["answer"] = cleaned["answer"] if named or _NUMBER.fullmatch(answer) else None
+        cleaned["answer"] = (
+            cleaned["answer"]
+            if (answer.strip() and answer in _options(cleaned.get("options"))) or _NUMBER.fullmatch(answer)
+            else None
+        )
     facts = cleaned.get("facts")
     if isinstance(facts, str):
         cleaned["facts"] = orjson.dumps(_short(orjson.loads(facts))).decode()

@@ -116,11 +116,10 @@ def observation_of(
         mechanism = {
             "name": "repetition", "rounds": len(rounds), "told_rounds": "rounds" in end, "predict": "observer",
             **({"told_continuation": end["continuation"]} if "continuation" in end else {}),
+            **({"watched": watched} if watched is not None else {}),
         }  # fmt: skip
-        if watched is not None:
-            if watched > seats:
-                raise UsageError(f"--watch {watched}: match {match} has seats 1 to {seats}")
-            mechanism["watched"] = watched
+        if watched is not None and watched > seats:
+            raise UsageError(f"--watch {watched}: match {match} has seats 1 to {seats}")
         levels[str(match)] = {
             "game": {**game_to_mapping(unit.game), "name": f"{unit.game.name}_seen"},
             "mechanism": mechanism,
@@ -209,10 +208,12 @@ def _moves(run: Run, matches: Collection[int]) -> dict[int, dict[int, dict[int, 
     )
     if unknown := sorted(set(matches) - set(moves)):
         raise UsageError(f"--match {unknown[0]}: {run.name} has no such match with rounds")
-    complete = {
-        match: grouped((row["round"], (row["seat"], row["action"])) for row in rows)
+    return {
+        match: {
+            number: dict(of)
+            for number, of in grouped((row["round"], (row["seat"], row["action"])) for row in rows).items()
+        }
         for match, rows in moves.items()
         if (not matches or match in matches)
         and all(row["state"] == "done" and None not in (row["action"], row["round"]) for row in rows)
     }
-    return {match: {number: dict(of) for number, of in rounds.items()} for match, rounds in complete.items()}

@@ -33,17 +33,15 @@ def play(
     allow_typed(game, *(against or ()))
     played = bind_code_parts(game, Path(), "game")
     seats = build_game(played).seats
-    others = against or ["tit_for_tat"]
-    if len(others) == 1:
-        others = others * (seats - 1)
+    against = against or ["tit_for_tat"]
+    others = against * (seats - 1) if len(against) == 1 else against
     if len(others) != seats - 1 or seat > seats:
         raise UsageError(f"{game} has {seats} seats: name {seats - 1} others with --against, --seat 1 to {seats}")
     names = [other if others.count(other) == 1 else f"{other} ({n})" for n, other in enumerate(others, 1)]
-    types: dict[str, Any] = {"you": {"person": True, "style": "direct"}}
-    types |= {
+    types: dict[str, Any] = {
         name: {"model": other, "style": "direct"} if "/" in other else {"strategy": other}
         for name, other in zip(names, others, strict=True)
-    }
+    } | {"you": {"person": True, "style": "direct"}}
     order = [*names[: seat - 1], "you", *names[seat - 1 :]]
     study = validate(
         StudyFile,
@@ -71,8 +69,8 @@ def play(
     heads = ["round"]
     for player, name in enumerate(order, 1):
         several = len(stages[player]) > 1
-        heads += [f"{name}: {stage}" if several else name for stage in stages[player]]
-        heads.append("points" if stages[player] else f"points of {name}")
+        points = "points" if stages[player] else f"points of {name}"
+        heads += [*(f"{name}: {stage}" if several else name for stage in stages[player]), points]
     table = [
         [played.number, *(
             cell for player in stages for cell in (

@@ -78,8 +78,10 @@ class Battery(Declared):
 def batteries() -> dict[str, Any]:
     """The installed batteries by name."""
     paths = sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda p: p.name)
-    ours = {path.name.removesuffix(".yaml"): path for path in paths if path.name.endswith(".yaml")}
-    return {**replication_files("batteries", ".yaml", "battery"), **ours}
+    return {
+        **replication_files("batteries", ".yaml", "battery"),
+        **{path.name.removesuffix(".yaml"): path for path in paths if path.name.endswith(".yaml")},
+    }
 
 
 def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]:

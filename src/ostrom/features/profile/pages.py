@@ -34,37 +34,23 @@ def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *
     need_extras()
     about = f"{battery.about} {about}".strip()
     several = len(profiles) > 1
-    pages = {
-        profile.folder: plain_page(
-            f"Profile by the battery {battery.name}",
-            profile.model,
-            _sections([profile]),
-            about=about,
-            first=_side_by_side([profile]),
-            warnings=_warnings([profile]),
-            card=_card(battery, [profile]),
-            standing=standing_of([profile]),
-            links=[("../index.html", "Compare with the other models")] if several else [],
-        )
-        for profile in profiles
-    }
-    tables = {profile.folder: _rows([profile]) for profile in profiles}
+    back = [("../index.html", "Compare with the other models")] if several else []
+    pages = [(profile.folder, f"Profile by the battery {battery.name}", [profile], profile.model, back)
+             for profile in profiles]  # fmt: skip
     if several:
-        tables[out] = _rows(profiles)
-        pages[out] = plain_page(
-            f"Profiles by the battery {battery.name}",
-            f"{how_many(len(profiles), 'model')} side by side",
-            _sections(profiles),
-            about=about,
-            first=_side_by_side(profiles),
-            warnings=_warnings(profiles),
-            card=_card(battery, profiles),
-            standing=standing_of(profiles),
-            links=[(f"{profile.folder.name}/{PAGE}", profile.model) for profile in profiles],
+        links = [(f"{profile.folder.name}/{PAGE}", profile.model) for profile in profiles]
+        title = f"{how_many(len(profiles), 'model')} side by side"
+        pages.append((out, f"Profiles by the battery {battery.name}", [*profiles], title, links))
+    texts = [
+        plain_page(
+            kicker, title, _sections(shown), about=about, first=_side_by_side(shown), warnings=_warnings(shown),
+            card=_card(battery, shown), standing=standing_of(shown), links=links,
         )
-    for folder, rows in tables.items():
-        _write(folder / TABLE, as_csv(Table("figures", COLUMNS, rows), safe=True))
-    return [_write(folder / PAGE, page) for folder, page in pages.items()]
+        for _, kicker, shown, title, links in pages
+    ]  # fmt: skip
+    for folder, _, shown, *_ in pages:
+        _write(folder / TABLE, as_csv(Table("figures", COLUMNS, _rows(shown)), safe=True))
+    return [_write(folder / PAGE, text) for (folder, *_), text in zip(pages, texts, strict=True)]
 
 
 def standing_of(profiles: Sequence[ModelProfile]) -> RegistrationStatus:
@@ -86,8 +72,10 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
 
 def _firsts(profile: ModelProfile) -> list[ModelFigure]:
     """Return the first figure of every part, preferably one without groups."""
-    parts = grouped((entry.part.name, entry) for entry in profile.taken if entry.estimates)
-    return [min(of, key=lambda entry: len(entry.estimates) > 1) for of in parts.values()]
+    return [
+        min(of, key=lambda entry: len(entry.estimates) > 1)
+        for of in grouped((entry.part.name, entry) for entry in profile.taken if entry.estimates).values()
+    ]
 
 
 MOST_FIGURES = 6

@@ -58,8 +58,8 @@ def write_as_paper(
         ]
         context.draw()
     sections += context.careful(careful)
-    first = Section("paper", f"As printed: {paper.citation}")
-    first.notes = [f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."]
+    note = f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."
+    first = Section("paper", f"As printed: {paper.citation}", [note])
     registered = standing([data, *more])
     return report_of(
         context.write(render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered)),
@@ -100,10 +100,7 @@ def _section(
         )
     except Exception as error:
         section.fail(error)
-    if one.without:
-        section.notes.append(f"Not made from a run: {one.without}.")
-    if one.note:
-        section.notes.append(one.note)
+    section.notes += filter(None, (one.without and f"Not made from a run: {one.without}.", one.note))
     return section
 
 

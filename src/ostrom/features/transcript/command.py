@@ -65,16 +65,13 @@ def _lines(decision: dict[str, Any]) -> Iterator[str]:
         yield str(call["error"] if call["reply"] is None else call["reply"])
     if decision["answer"] is not None:
         paid = "" if decision["payoff"] is None else f", paid {cell(decision['payoff'])}"
-        if decision["agreed"]:
-            paid += f", of this {cell(decision['agreed'])} by agreement or fine"
+        paid += f", of this {cell(decision['agreed'])} by agreement or fine" if decision["agreed"] else ""
         yield f"\n=> {decision['said']} ({decision['reading']}{paid})"
 
 
 def _about(call: dict[str, Any]) -> str:
     from ostrom.features.transcript.transcript import tried
 
-    parts = [str(call["model"]), tried(call)]
-    if call["tokens_in"] is not None:
-        parts.append(f"{call['tokens_in']} tokens in, {cell(call['tokens_out'])} out")
-    parts.append(f"{call['latency']:.2f} s")
-    return ", ".join(parts)
+    counted = call["tokens_in"] is not None
+    tokens = [f"{call['tokens_in']} tokens in, {cell(call['tokens_out'])} out"] if counted else []
+    return ", ".join([str(call["model"]), tried(call), *tokens, f"{call['latency']:.2f} s"])

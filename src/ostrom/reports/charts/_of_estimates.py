@@ -199,9 +199,8 @@ class Scatter(Chart):
 
     def chart(self, data: RunData, cells: Sequence[Estimate], across: Sequence[float] = ()) -> Any:
         """Dots, coloured where there are few enough levels."""
-        named = self.levels(data, self.tint, cells)
-        if len(named) > MOST_COLOURS:
-            named = dict.fromkeys(named, "")
+        levels = self.levels(data, self.tint, cells)
+        named = dict.fromkeys(levels, "") if len(levels) > MOST_COLOURS else levels
         rows = [
             {"x": x, "y": e.value, "series": named[e.key[self.tint] if self.tint else None]}
             for e, x in zip(cells, across, strict=True)

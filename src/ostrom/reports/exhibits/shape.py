@@ -97,30 +97,16 @@ def entries(
         for run, of in own.items()
     }
     several = sum(map(bool, allowed.values())) > 1
-    for run, figures in allowed.items():
-        for cell, o in figures:
-            beside = mapping.get(o.agent) if o.agent is not None else "all models"
-            agent = o.agent or "all agents"
-            exhibit_entries.append(
-                ExhibitEntry(
-                    cell,
-                    True,
-                    f"{agent} in {run}" if several else agent,
-                    beside,
-                    o.value,
-                    o.spread,
-                    o.low,
-                    o.high,
-                    o.matches,
-                    "",
-                    o.doubts,
-                    o.word,
-                    o.count,
-                    run,
-                    digits.get(o.cell, one.digits),
-                )
-            )
-    return exhibit_entries
+    ours = [
+        ExhibitEntry(
+            cell, True, f"{o.agent or 'all agents'}{f' in {run}' if several else ''}",
+            mapping.get(o.agent) if o.agent is not None else "all models", o.value, o.spread, o.low, o.high, o.matches,
+            "", o.doubts, o.word, o.count, run, digits.get(o.cell, one.digits),
+        )
+        for run, figures in allowed.items()
+        for cell, o in figures
+    ]  # fmt: skip
+    return [*exhibit_entries, *ours]
 
 
 def meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
@@ -135,14 +121,15 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
     """
     across = _ordered([e.labels_of(one.columns) for e in _ranked(one, entries)])
     down = list(dict.fromkeys(e.labels_of(one.rows) for e in _ranked(one, entries)))
-    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     best = _best(one, entries)
-    for e in entries:
-        texts = cells.setdefault((e.labels_of(one.rows), e.labels_of(one.columns)), [])
-        if (text := f"{e.text}{BEST if id(e) in best else ''}") not in texts:
-            texts.append(text)
+    cells = grouped(
+        ((e.labels_of(one.rows), e.labels_of(one.columns)), f"{e.text}{BEST if id(e) in best else ''}") for e in entries
+    )
     rows = [
-        [*(_label(one, part) for part in key), *(" / ".join(cells.get((key, level), ())) or None for level in across)]
+        [
+            *(_label(one, part) for part in key),
+            *(" / ".join(dict.fromkeys(cells.get((key, level), ()))) or None for level in across),
+        ]
         for key in down
     ]
     heads = [" ".join(text for part in level if (text := _label(one, part))) or "overall" for level in across]
@@ -158,8 +145,12 @@ def printed_shape(one: Exhibit, entries: Sequence[ExhibitEntry], spread: str) ->
         (best, f"{BEST} the {one.best} of the paper's models, and of this run's agents."),
         (any(e.doubts for e in entries), " † in doubt: the table of single figures says why."),
     )
-    caption = f"{one.name}. {one.title}." + "".join(note for applies, note in notes if applies)
-    return Table(one.name, [*one.rows, *heads], rows, caption)
+    return Table(
+        one.name,
+        [*one.rows, *heads],
+        rows,
+        f"{one.name}. {one.title}." + "".join(note for applies, note in notes if applies),
+    )
 
 
 def _best(one: Exhibit, entries: Sequence[ExhibitEntry]) -> set[int]:

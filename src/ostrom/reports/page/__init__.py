@@ -1,6 +1,6 @@
 """The report page: study, results, data quality, manifest; self-contained, with all values escaped."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -60,8 +60,14 @@ class Section:
     @property
     def headline(self) -> str:
         """Return a sentence for the folded title of the section."""
-        texts = [*self.notes, *(figure.caption for figure in self.figures)] if not self.quiet else []
-        return next((text for text in texts[:2] if len(text) <= LONGEST_HEADLINE), "")
+        return next(
+            (
+                text
+                for text in ([*self.notes, *(figure.caption for figure in self.figures)] if not self.quiet else [])[:2]
+                if len(text) <= LONGEST_HEADLINE
+            ),
+            "",
+        )
 
     @property
     def quiet(self) -> bool:
@@ -88,10 +94,11 @@ def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[st
         "name": pretty(table.name),
         "caption": table.caption,
         "file": file,
+        # Styles: n for numbers, s for short texts (no line breaks), l for long ones.
         "columns": [
             {
                 "name": name if name in table.levels else pretty(name),
-                "style": "n" if is_number(table, i) else _style(row[i] for row in rows),
+                "style": "n" if is_number(table, i) else "s" if all(len(row[i]) <= SHORT for row in rows) else "l",
             }
             for i, name in enumerate(table.columns)
         ],
@@ -99,11 +106,6 @@ def page_table(table: Table, file: str, *, always_open: bool = False) -> dict[st
         "more": more,
         "open": always_open,
     }  # fmt: skip
-
-
-def _style(values: Iterable[str]) -> str:
-    """The CSS class of a column: ``s`` (no line breaks) if all its texts are short, else ``l``."""
-    return "s" if all(len(value) <= SHORT for value in values) else "l"
 
 
 def render_page(
