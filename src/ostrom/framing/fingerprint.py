@@ -36,10 +36,9 @@ def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
     for file in sorted(files):
         name, _, path = file.rpartition(":")
         chosen = library.with_set(name or None)
-        for folder in chosen.folders:
-            if (folder / path).is_file():
-                digests[file] = _hash(chosen.read(folder / path))
-                break
+        place = next((folder / path for folder in chosen.folders if (folder / path).is_file()), None)
+        if place is not None:
+            digests[file] = _hash(chosen.read(place))
     return digests
 
 

@@ -211,7 +211,6 @@ class Library:
         self.sets: dict[str, Library] = {}
         """The loaded prompt sets."""
         self._languages: dict[str, Library] = {}
-        self._variables: dict[str, frozenset[str]] = {}
         self._templates: dict[str, Template] = {}
         self._stories: dict[str, CoverStory] = {}
         self._exists: dict[str, bool] = {}
@@ -472,9 +471,9 @@ class Library:
 
     def variables_of(self, path: str) -> frozenset[str]:
         """Return the names that a template and its includes use."""
-        if path not in self._variables:
-            self._variables[path] = frozenset(name for tree in self._trees(path) for name in asks_for(tree))
-        return self._variables[path]
+        return self.memoize(
+            ("variables", path), self, lambda: frozenset(name for tree in self._trees(path) for name in asks_for(tree))
+        )
 
     def memoize(self, key: tuple[Any, ...], owner: object, make: Callable[[], T]) -> T:
         """Return the cached value of a key; ``owner`` is kept alive, so that its id stays unique."""

@@ -318,12 +318,12 @@ def drive(play: Play, ask: Callable[[list[Decision]], AskSteps]) -> Play:
 
 def _of_rules(name: str) -> Any:
     """Return a method that calls the method of this name of the inner rules."""
-    return lambda self, *args: getattr(self.rules, name)(*args)
+    return lambda self, *args, **named: getattr(self.rules, name)(*args, **named)
 
 
 def _around_rules(name: str) -> Any:
     """Return a method that puts the wrapper around what the inner rules return."""
-    return lambda self, *args: self.around(getattr(self.rules, name)(*args))
+    return lambda self, *args, **named: self.around(getattr(self.rules, name)(*args, **named))
 
 
 class DelegatingMechanism(Mechanism):

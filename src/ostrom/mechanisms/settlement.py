@@ -38,21 +38,19 @@ class SettledRound(NamedTuple):
 
 def what_of(game: Game, played: Round) -> tuple[str, ...]:
     """Return the kind of each seat's action in a round."""
-    seats = range(len(played.payoffs))
     stated = played.what or ("",) * len(played.payoffs)
     moved = {move["seat"] for move in played.facts.get("moves", ())}
-    asks_all = game.has_table or played.void
 
     def derived(seat: int) -> str:
         if seat in played.missed:
             return MISSED
         if played.void:
             return VOID
-        if asks_all or seat in moved:
+        if game.has_table or seat in moved:
             return CHOSE
         return UNASKED if tuple(game.actions[seat]) == (IDLE,) else UNREACHED
 
-    return tuple(stated[seat] or derived(seat) for seat in seats)
+    return tuple(stated[seat] or derived(seat) for seat in range(len(played.payoffs)))
 
 
 def settled_rounds(game: Game, rounds: Sequence[Round]) -> Iterator[SettledRound]:
@@ -72,8 +70,7 @@ def settled_rounds(game: Game, rounds: Sequence[Round]) -> Iterator[SettledRound
                     played.paid[seat] if played.paid else None,
                 )
             )  # fmt: skip
-    places.sort(key=lambda place: (place.meeting, place.number, place.player))
-    return iter(places)
+    return iter(sorted(places, key=lambda place: (place.meeting, place.number, place.player)))
 
 
 def breach(rules: Mechanism, game: Game, outcome: Outcome) -> str | None:

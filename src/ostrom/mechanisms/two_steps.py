@@ -54,8 +54,8 @@ class TwoStepRounds(Mechanism):
             rounds.append((yield from self.play_round(game, number, History(rounds, gaps=any(r.void for r in rounds)))))
             if self.missing is not None and (ended := self.missing.ending_facts(times, rounds[-1].missed)):
                 break
-        listed = {self.listed: [r.facts[self.listed] for r in rounds]}
-        return Outcome(rounds, scores_by_seat(game, rounds, self.discount), {**listed, **ended})
+        facts = {self.listed: [r.facts[self.listed] for r in rounds], **ended}
+        return Outcome(rounds, scores_by_seat(game, rounds, self.discount), facts)
 
     def most_decisions(self, game: Game) -> int:
         """Two decisions per seat and round."""

@@ -427,7 +427,6 @@ def outside_matches(plan: StudyPlan) -> tuple[int, ...]:
 
 
 def _refuse_unsuited(plan: StudyPlan, *, recorded: bool) -> None:
-    asked_outside = any(name.startswith(PREFIX) for name in plan.models)
     for unsuited, why in (
         (plan.study.people is not None, "people: a study with people is served (`ostrom serve`)"),
         (
@@ -436,7 +435,7 @@ def _refuse_unsuited(plan: StudyPlan, *, recorded: bool) -> None:
         ),
         (recorded and plan.stop is not None, "stop: a study that stops by itself is played by `ostrom run`"),
         (
-            not asked_outside,
+            not any(name.startswith(PREFIX) for name in plan.models),
             f"nobody answers from outside: give models=['{PREFIX}NAME'], or a type that model "
             f"(found {', '.join(plan.models) or 'no model'})",
         ),

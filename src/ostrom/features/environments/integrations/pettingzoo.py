@@ -108,9 +108,8 @@ class StudyAEC(AECEnv):
             self.agent_selection = agent = _name(question.player)
             self._texts[agent] = question.messages[-1]["content"]
             choices = question.form.get("choices")
-            self.infos[agent] = {"messages": question.messages, "form": question.form}
-            if choices is not None:
-                self.infos[agent]["action_mask"] = choices
+            mask = {} if choices is None else {"action_mask": choices}
+            self.infos[agent] = {"messages": question.messages, "form": question.form, **mask}
             return
         done = self._episode.state == "done"
         self.rewards = {_name(n): self._episode.rewards.get(n, 0.0) for n in self._episode.players}

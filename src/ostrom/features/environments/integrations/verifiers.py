@@ -102,13 +102,12 @@ class OneCall(vf.Harness[OneCallConfig]):
     ) -> Any:
         """Send the request to the model through the server that records the trace."""
         system, prompt = self.resolve_prompt(data)
-        messages = [{"role": "system", "content": system}] if system else []
-        messages += [message_to_wire(message) for message in prompt]
+        rules = [{"role": "system", "content": system}] if system else []
         async with httpx.AsyncClient(timeout=None, trust_env=False, verify=self.tls) as client:
             reply = await client.post(
                 f"{endpoint}/chat/completions",
                 headers={"authorization": f"Bearer {secret}"},
-                json={"model": ctx.model, "messages": messages},
+                json={"model": ctx.model, "messages": [*rules, *map(message_to_wire, prompt)]},
             )
         return vf.ProgramResult(int(reply.is_error), "", reply.text if reply.is_error else "")
 
