@@ -323,8 +323,7 @@ class Piece:
     @property
     def kind(self) -> str:
         """``point``, ``edge`` (one seat free within its range) or ``square`` (both free)."""
-        free = (self.first[0] < self.first[1]) + (self.second[0] < self.second[1])
-        return ("point", "edge", "square")[free]
+        return ("point", "edge", "square")[(self.first[0] < self.first[1]) + (self.second[0] < self.second[1])]
 
     @property
     def pure(self) -> bool:

@@ -171,8 +171,9 @@ class _Reader:
         value, seats = data["actions"], data.get("seats")
         wrong = seats is not None and (type(seats) is not int or not 1 <= seats <= MAX_SEATS)
         self._refuse_if(wrong, f"must be a whole number from 1 to {MAX_SEATS}", "seats", seats)
-        fits = _is_list(value) and value
-        self._refuse_if(not fits, "must be a list of names, or one list per seat", "actions", value)
+        self._refuse_if(
+            not _is_list(value) or not value, "must be a list of names, or one list per seat", "actions", value
+        )
         if not _is_list(value[0]):
             return (self.names(value, "actions"),) * (2 if seats is None else seats)
         if seats is not None and seats != len(value):

@@ -67,7 +67,6 @@ def fields_of(form: Form, labels: Mapping[str, str], names: Mapping[str, str] = 
 
 def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Field]:
     """Yield the fields of an object, nested objects included."""
-    required = schema.get("required", ())
     for i, (key, part) in enumerate(schema["properties"].items()):
         name, label = f"{prefix}{i}", names.get(key, key.replace("_", " "))
         match part["type"]:
@@ -82,7 +81,7 @@ def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) ->
                 rows = tuple(_row(name, row, part, names) for row in range(part["maxItems"]))
                 yield Field(name, label, "rows", required=False, rows=rows)
             case kind if kind != "array":
-                yield replace(_field(name, part, key in required, key, names), label=label)
+                yield replace(_field(name, part, key in schema.get("required", ()), key, names), label=label)
 
 
 def _row(name: str, row: int, schema: Mapping[str, Any], names: Mapping[str, str]) -> tuple[Field, ...]:

@@ -110,7 +110,6 @@ class Pages:
         if decision.kind == "accommodation":
             return self._accommodation(entry, w)
         facts = decision.view.facts
-        step = self.people.visit[facts["number"]]
         if (sheet := self.host.sheet(decision, live.language)) is not None:
             wrong = dict.fromkeys(facts.get("wrong", ()), w.wrong_here)
             for name, question in sheet.named():
@@ -122,7 +121,7 @@ class Pages:
             fields = sheet_fields(sheet, entry.facts.get("orders", {}))
             title = sheet.title or (w.choose if len(fields) == 1 else self.host.title)
             return {"kind": "sheet", "title": title, "fields": fields, "wrong": wrong, "body": body, **more}
-        body = self.text(step.file or "", live.language, live.cell)
+        body = self.text(self.people.visit[facts["number"]].file or "", live.language, live.cell)
         consent = [("agree", w.agree, False), ("decline", w.decline, True)]
         buttons = consent if decision.kind == "consent" else [("continue", w["continue"], False)]
         more = {"notice": w.again} if facts.get("again") else {}
@@ -209,8 +208,10 @@ def _payoffs(entry: PendingQuestion) -> dict[str, Any]:
         return _number(points[own]), _number(points[other])
 
     columns = range(len(labels[other]))
-    rows = [(label, [paid(i, j) for j in columns]) for i, label in enumerate(labels[own])]
-    return {"others": labels[other], "rows": rows}
+    return {
+        "others": labels[other],
+        "rows": [(label, [paid(i, j) for j in columns]) for i, label in enumerate(labels[own])],
+    }
 
 
 def _last(history: list[dict[str, Any]], w: PageWords) -> str:

@@ -7,7 +7,7 @@ import csv
 import io
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -43,7 +43,7 @@ class Visited:
     """The person; None if erased, or if the register is older than the journal."""
 
 
-class Records:
+class Records(AbstractContextManager["Records"]):
     """The journal of a run with its register of personal data, for `ostrom people`."""
 
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
@@ -56,9 +56,6 @@ class Records:
             self.register = Register(self.folder.path, identity(self.run.manifest))
             opened.callback(self.register.close)
             self._close = opened.pop_all().close
-
-    def __enter__(self) -> Records:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
@@ -125,8 +122,8 @@ class Records:
         """Return whose personal data is older than ``keep`` seconds, or than the study's retention time."""
         paid = self.register.payments()
         unpaid = {v.code for v in self.visits() if v.owed and v.code not in paid}
-        longest = self.plan.people.keep.people if keep is None else keep
-        return overdue(self.register, longest, time.time(), unpaid.__contains__)
+        keep = self.plan.people.keep.people if keep is None else keep
+        return overdue(self.register, keep, time.time(), unpaid.__contains__)
 
     # -- taking back ---------------------------------------------------------------------------------
 

@@ -97,8 +97,7 @@ class LinkReader:
         section = claims.get("prolific")
         fields = {str(name).lower(): value for name, value in section.items()} if isinstance(section, Mapping) else {}
         invited = _both(fields.get("prolific_pid") or fields.get("participant_id"), fields.get("session_id"))
-        person = query.get("PROLIFIC_PID")
-        return invited if invited is not None and person in (None, invited.external) else None
+        return invited if invited and query.get("PROLIFIC_PID") in (None, invited.external) else None
 
 
 def _audience(claims: Mapping[str, Any]) -> str:
