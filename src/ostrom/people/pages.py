@@ -87,9 +87,7 @@ class Pages:
         common["at"] = entry.place
         if live.result is not None and not notice:
             common["notice"] = self._result(live, w)
-        if entry.prompt is not None:
-            return {**common, **self._match(entry, w)}
-        return {**common, **self._step(live, entry, w)}
+        return {**common, **(self._step(live, entry, w) if entry.prompt is None else self._match(entry, w))}
 
     def text(self, name: str, language: str, cell: int | None) -> Any:
         """A Markdown text of the study in a language with the values of a cell, rendered as HTML and cached."""
