@@ -153,9 +153,8 @@ class TensorGame(Game):
         return told
 
     def _default_roles(self) -> tuple[str, ...]:
-        if symmetric(self.actions, self.payoffs):
-            return ("player",) * len(self.actions)
-        return tuple(f"player_{seat}" for seat in range(1, len(self.actions) + 1))
+        alike = symmetric(self.actions, self.payoffs)
+        return tuple("player" if alike else f"player_{seat}" for seat in range(1, len(self.actions) + 1))
 
     @cached_property
     def _table(self) -> dict[Profile, tuple[float, ...]]:

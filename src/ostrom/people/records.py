@@ -167,13 +167,12 @@ class Records(AbstractContextManager["Records"]):
         amounts = {v.code: v.owed for v in self.visits()}
         more = [c for c, one in paid.items() if c in amounts and Decimal(one.amount) > amounts[c]]
         lost = [v.code for v in visits if v.end == "done" and not v.cell]
-        done = sum(v.end == "done" for v in visits)
         return [
             ("served = assigned, round by round", rounds, "; ".join(wrong[:5])),
             ("every visit in the journal is in the register or erased", len(visits), ", ".join(unknown[:5])),
             ("everybody in the register who finished is in the journal", len(codes), ", ".join(strangers[:5])),
             ("nobody was paid more than is due, or twice", len(paid), ", ".join(more[:5])),
-            ("finished people were assigned to a cell", done, ", ".join(lost[:5])),
+            ("finished people were assigned to a cell", sum(v.end == "done" for v in visits), ", ".join(lost[:5])),
             ("personal data is erased when people.keep is over", len(codes), self._overdue_text()),
         ]  # fmt: skip
 

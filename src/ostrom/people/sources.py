@@ -82,10 +82,11 @@ class LinkReader:
     def links(self, base: str) -> list[str]:
         """Return the links for people, if the source has its own."""
         places = range(1, (self.source.places or 0) + 1)
-        if self.source.name == "link":
-            return [f"{base}/?link={sign(self._key, 'link', str(n))}" for n in places]
-        if self.source.name == "lab":
-            return [f"{base}/?seat={n}" for n in places]
+        match self.source.name:
+            case "link":
+                return [f"{base}/?link={sign(self._key, 'link', str(n))}" for n in places]
+            case "lab":
+                return [f"{base}/?seat={n}" for n in places]
         return [f"{base}/?{QUERIES[self.source.name]}"]
 
     def _prolific(self, query: Mapping[str, str]) -> Invited | None:

@@ -162,9 +162,8 @@ def _ties(scenario: Scenario) -> Iterator[Tie]:
 
 
 def _finding(green: bool, tragedy: bool) -> Claim:
-    if green:
-        return "both" if tragedy else "green"
-    return "tragedy" if tragedy else "neither"
+    claims: dict[tuple[bool, bool], Claim] = {(True, True): "both", (True, False): "green", (False, True): "tragedy"}
+    return claims.get((green, tragedy), "neither")
 
 
 def _status_text(status: CanonicalStatus) -> str:
