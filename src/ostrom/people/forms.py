@@ -71,8 +71,9 @@ def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) ->
         name, label = f"{prefix}{i}", names.get(key, key.replace("_", " "))
         match part["type"]:
             case "object":
-                inner = _fields(f"{name}_", part, names)
-                yield from (replace(field, label=f"{label}: {field.label}") for field in inner)
+                yield from (
+                    replace(field, label=f"{label}: {field.label}") for field in _fields(f"{name}_", part, names)
+                )
             case "array" if _is_optional(part):
                 field = _field(name, part["items"], False, key, names)
                 none = (("", names.get("none", "none")),) if field.options else ()
