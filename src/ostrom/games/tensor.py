@@ -94,7 +94,7 @@ class TensorGame(Game):
             self._refuse_if(len(set(names)) != len(names), f"seat {seat} names an action twice: {', '.join(names)}")
             self._refuse_if(
                 self.formerly and (len(self.formerly) != len(names) or len(set(self.formerly)) != len(names)),
-                f"formerly needs one name for each of {len(names)} actions: {', '.join(self.formerly)}",
+                f"formerly needs one name for each of {len(names)} actions: {', '.join(map(str, self.formerly))}",
             )
         try:
             payoffs = np.array(self.payoffs, dtype=np.float64)

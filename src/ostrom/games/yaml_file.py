@@ -81,8 +81,8 @@ def game_from_mapping(data: Any, *, file: str | None = None, key: str | None = N
     reader = _Reader(file, key)
     if not isinstance(data, Mapping):
         raise reader.error("a game is a mapping with 'actions' and 'payoffs'", actual=_brief(data))
-    for key_written in data:
-        reader._refuse_if(key_written not in KEYS, f"unknown key {str(key_written)!r}", None, allowed=KEYS)
+    for written_key in data:
+        reader._refuse_if(written_key not in KEYS, f"unknown key {str(written_key)!r}", None, allowed=KEYS)
     for needed in ("actions", "payoffs"):
         if needed not in data:
             raise reader.error(f"lacks '{needed}'", actual=list(data))
