@@ -39,8 +39,7 @@ def makes_delegation_stable(view: View, mediator: Sequence[int]) -> bool:
     """Return whether all delegating, and thereby cooperating, is an equilibrium under a mediator."""
     rules, game = rules_of(view.mechanism), view.game
     together = tuple(rules.pivotal(game, seat) for seat in range(game.seats))
-    cooperates = together in rules.cooperation(game, mediator)
-    return cooperates and is_equilibrium(rules.induced(game, mediator), together)
+    return together in rules.cooperation(game, mediator) and is_equilibrium(rules.induced(game, mediator), together)
 
 
 def stable_design(view: View, form: Form) -> dict[str, Any]:
@@ -54,7 +53,7 @@ def stable_design(view: View, form: Form) -> dict[str, Any]:
     record = _design_form(form)
     if good is None or record.name == "mediator":
         return unfriendly_design(view, form) if good is None else _mediator(view, record, good)
-    fine = _smallest_fine(game, good, _bound(record))
+    fine = _smallest_fine(game, good, min(int(part["maximum"]) for part in record.schema["properties"].values()))
     return {name: 0 if action == good else -fine for action, name in enumerate(names)}
 
 
@@ -70,10 +69,6 @@ def unfriendly_design(view: View, form: Form) -> dict[str, Any]:
 
 def _mediator(view: View, form: Record, good: int) -> dict[str, Any]:
     return {**unfriendly_design(view, form), list(form.schema["properties"])[-1]: view.game.actions[view.seat][good]}
-
-
-def _bound(form: Record) -> int:
-    return min(int(part["maximum"]) for part in form.schema["properties"].values())
 
 
 @lru_cache(maxsize=1024)

@@ -244,11 +244,10 @@ def shared_past(view: View, remembered: Sequence[Round] | None = None) -> list[R
         table = [line[number] for line in lines if number in line]
         if "neighbours" in view.facts:
             table = _neighbourhood(view, table)
-        if len(table) < view.game.seats or any(p["action"] is None for p in table):
-            continue
-        table.sort(key=lambda p: int(p["seat"]))
-        actions = tuple(p["action"] for p in table)
-        rounds.append(Round(number, actions, tuple(p["payoff"] for p in table), facts=_moves(view, actions)))
+        if len(table) >= view.game.seats and not any(p["action"] is None for p in table):
+            table.sort(key=lambda p: int(p["seat"]))
+            actions = tuple(p["action"] for p in table)
+            rounds.append(Round(number, actions, tuple(p["payoff"] for p in table), facts=_moves(view, actions)))
     return rounds
 
 

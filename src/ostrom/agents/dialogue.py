@@ -174,9 +174,8 @@ def _as_played(view: View, remembered: Round, real: Round | None) -> bool:
     """Return whether a player did what it is shown to have done; rounds drawn for a sham were not played."""
     if real is None or view.facts.get("sham") or remembered.void != real.void:
         return False
-    if remembered.void or view.facts.get("observer"):
-        return True
-    return remembered.actions[view.seat] == real.actions[view.seat]
+    unseen = remembered.void or bool(view.facts.get("observer"))
+    return unseen or remembered.actions[view.seat] == real.actions[view.seat]
 
 
 def answer_alone(form: Form, text: str, answer: Answer, prompt: Prompt) -> str:

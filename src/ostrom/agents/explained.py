@@ -20,11 +20,8 @@ def explained(form: Choice | Number, words: int | None) -> Record:
     >>> explained(Number(0, 100), 60).schema["properties"]["action"]
     {'type': 'integer', 'minimum': 0, 'maximum': 100}
     """
-    action: dict[str, Any]
-    if isinstance(form, Choice):
-        action, options = {"type": "string", "enum": list(form.options)}, form.options
-    else:
-        action, options = _amount(form), ()
+    options = form.options if isinstance(form, Choice) else ()
+    action = {"type": "string", "enum": list(options)} if isinstance(form, Choice) else _amount(form)
     schema = {
         "type": "object",
         "properties": {
@@ -93,8 +90,7 @@ def taken(answer: Answer, form: Choice | Number) -> Answer:
     >>> taken(Answer({"action": -0.0, "rationale": ""}, "exact"), Number(0, 1, 0.5)).value
     0
     """
-    facts = {**(answer.facts or {}), "rationale": answer.value["rationale"]}
     action = answer.value["action"]
     if isinstance(form, Number):
         action = form.amounts.value(form.amounts.place(action))
-    return replace(answer, value=action, facts=facts)
+    return replace(answer, value=action, facts={**(answer.facts or {}), "rationale": answer.value["rationale"]})

@@ -345,8 +345,7 @@ class LanguageAgent:
     @staticmethod
     def opening(prompt: Prompt) -> list[Message]:
         """Return the initial messages: the system message, if any, and the question."""
-        system = [Message("system", prompt.system)] if prompt.system else []
-        return [*system, Message("user", prompt.text)]
+        return [*([Message("system", prompt.system)] if prompt.system else ()), Message("user", prompt.text)]
 
     def params(self, context: DecisionContext, part: str) -> dict[str, Any]:
         """Return the sampling parameters; models with a seed get one for this call alone."""

@@ -169,14 +169,12 @@ class ScriptedAgent:
                 actual=value,
                 allowed=form.options,
             )
-        if isinstance(form, Record):
-            try:
-                value = fitted(value, form.schema)
-            except Misfit as misfit:
-                raise StudyError(
-                    f"strategy {strategy.name} gave no valid answer to a {kind!r} decision: {misfit}", actual=value
-                ) from None
-        return Answer(value, "scripted")
+        try:
+            return Answer(fitted(value, form.schema) if isinstance(form, Record) else value, "scripted")
+        except Misfit as misfit:
+            raise StudyError(
+                f"strategy {strategy.name} gave no valid answer to a {kind!r} decision: {misfit}", actual=value
+            ) from None
 
 
 def asked_for(form: Choice | Number) -> str:

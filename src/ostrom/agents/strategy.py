@@ -222,13 +222,10 @@ def _plain_dilemma(game: Game) -> bool:
 
 def _view(game: Game, seat: int, pairs: Sequence[tuple[bool, bool]]) -> View:
     """Return a view whose history has these (own, other) moves, True for cooperation."""
-    rounds = []
-    for number, pair in enumerate(pairs, 1):
-        by_seat = pair if seat == 0 else pair[::-1]
-        actions = tuple(
-            c if cooperates else d
-            for c, d, cooperates in zip(game.cooperative, game.defective, by_seat, strict=True)
-            if c is not None and d is not None
-        )
-        rounds.append(Round(number, actions, game.payoff(actions)))
+    by_seat = [pair if seat == 0 else pair[::-1] for pair in pairs]
+    choices = [(c, d) for c, d in zip(game.cooperative, game.defective, strict=True) if c is not None and d is not None]
+    moves = [
+        tuple(c if cooperates else d for (c, d), cooperates in zip(choices, pair, strict=True)) for pair in by_seat
+    ]
+    rounds = [Round(number, actions, game.payoff(actions)) for number, actions in enumerate(moves, 1)]
     return View(game, seat, "repetition", len(rounds) + 1, History(rounds))

@@ -81,9 +81,8 @@ class ToolServer(Tool):
         except UsageError:
             raise
         except Exception as error:
-            words = await self.close()
             raise InvalidAnswers(
-                f"agent.tools: {written(self.command)}: {_reason(error, self.timeout)}{words}"
+                f"agent.tools: {written(self.command)}: {_reason(error, self.timeout)}{await self.close()}"
             ) from None
         offered, left_out = _offer(listed, {*used_names, *OWN_NAMES})
         if left_out and not offered:
@@ -101,10 +100,9 @@ class ToolServer(Tool):
             if not isinstance(error, ServerRefused):  # it may hang or have ended: the next call restarts it
                 logger.warning("%s: %s%s", written(self.command), reason, await self.close())
             raise ToolFailed(reason) from None
-        text = _bounded(content)
         if failed:
-            raise ToolFailed(text or "the tool says no more")
-        return text
+            raise ToolFailed(_bounded(content) or "the tool says no more")
+        return _bounded(content)
 
     def _connected(self) -> ServerSession:
         if self._connection is None:

@@ -50,8 +50,7 @@ class TreeAgent:
         view = decision.view
         key = self._keys.get(id(view.game))
         if key is None:
-            key = tree_key(self.config, view.game, view.seat, view.mechanism, view.facts)
-            self._keys[id(view.game)] = key
+            key = self._keys[id(view.game)] = tree_key(self.config, view.game, view.seat, view.mechanism, view.facts)
         moves = moves_of(view.history.played_rounds(), view.seat)
         answer = self.trees.get(key, {}).get(moves) if decision.kind == "act" else None
         if answer is None:

@@ -179,8 +179,7 @@ def pareto_frontier(game: Game) -> tuple[Profile, ...]:
     efficient = np.array(
         [not bool(((vectors >= v - width).all(axis=1) & (vectors > v + width).any(axis=1)).any()) for v in vectors]
     )
-    mask = efficient[where.reshape(-1)]
-    return tuple(profile for profile, keep in zip(game.profiles(), mask, strict=True) if keep)
+    return tuple(profile for profile, keep in zip(game.profiles(), efficient[where.reshape(-1)], strict=True) if keep)
 
 
 TOLERANCE = 1e-9
@@ -323,8 +322,7 @@ class Piece:
     @property
     def kind(self) -> str:
         """``point``, ``edge`` (one seat free within its range) or ``square`` (both free)."""
-        free = (self.first[0] < self.first[1]) + (self.second[0] < self.second[1])
-        return ("point", "edge", "square")[free]
+        return ("point", "edge", "square")[(self.first[0] < self.first[1]) + (self.second[0] < self.second[1])]
 
     @property
     def pure(self) -> bool:

@@ -53,10 +53,9 @@ def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
     ...             for g in map(ordinal_game, range(1, 145)))
     []
     """
-    rows = read_table(table) if isinstance(table, (str, PathLike)) else list(table)
     problems: list[str] = []
     counts: Counter[int] = Counter()
-    for place, row in enumerate(rows, 1):
+    for place, row in enumerate(read_table(table) if isinstance(table, (str, PathLike)) else table, 1):
         number = _integer(row.get("game_number"))
         if number is None or not 1 <= number <= 144:
             problems.append(f"row {place}: game_number must be 1 to 144 (found {row.get('game_number')!r})")

@@ -94,7 +94,7 @@ class TensorGame(Game):
             self._refuse_if(len(set(names)) != len(names), f"seat {seat} names an action twice: {', '.join(names)}")
             self._refuse_if(
                 self.formerly and (len(self.formerly) != len(names) or len(set(self.formerly)) != len(names)),
-                f"formerly needs one name for each of {len(names)} actions: {', '.join(self.formerly)}",
+                f"formerly needs one name for each of {len(names)} actions: {', '.join(map(str, self.formerly))}",
             )
         try:
             payoffs = np.array(self.payoffs, dtype=np.float64)
@@ -153,9 +153,8 @@ class TensorGame(Game):
         return told
 
     def _default_roles(self) -> tuple[str, ...]:
-        if symmetric(self.actions, self.payoffs):
-            return ("player",) * len(self.actions)
-        return tuple(f"player_{seat}" for seat in range(1, len(self.actions) + 1))
+        alike = symmetric(self.actions, self.payoffs)
+        return tuple("player" if alike else f"player_{seat}" for seat in range(1, len(self.actions) + 1))
 
     @cached_property
     def _table(self) -> dict[Profile, tuple[float, ...]]:

@@ -81,8 +81,8 @@ def game_from_mapping(data: Any, *, file: str | None = None, key: str | None = N
     reader = _Reader(file, key)
     if not isinstance(data, Mapping):
         raise reader.error("a game is a mapping with 'actions' and 'payoffs'", actual=_brief(data))
-    for key_written in data:
-        reader._refuse_if(key_written not in KEYS, f"unknown key {str(key_written)!r}", None, allowed=KEYS)
+    for written_key in data:
+        reader._refuse_if(written_key not in KEYS, f"unknown key {str(written_key)!r}", None, allowed=KEYS)
     for needed in ("actions", "payoffs"):
         if needed not in data:
             raise reader.error(f"lacks '{needed}'", actual=list(data))
@@ -171,8 +171,9 @@ class _Reader:
         value, seats = data["actions"], data.get("seats")
         wrong = seats is not None and (type(seats) is not int or not 1 <= seats <= MAX_SEATS)
         self._refuse_if(wrong, f"must be a whole number from 1 to {MAX_SEATS}", "seats", seats)
-        fits = _is_list(value) and value
-        self._refuse_if(not fits, "must be a list of names, or one list per seat", "actions", value)
+        self._refuse_if(
+            not _is_list(value) or not value, "must be a list of names, or one list per seat", "actions", value
+        )
         if not _is_list(value[0]):
             return (self.names(value, "actions"),) * (2 if seats is None else seats)
         if seats is not None and seats != len(value):

@@ -57,11 +57,8 @@ def cache_folder(part: str) -> Path:
     """Return the folder of a cache: in OSTROM_CACHE, else in the user's cache folder."""
     if own := os.environ.get("OSTROM_CACHE"):
         return Path(own).expanduser() / part
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "ostrom" / part
-    if xdg := os.environ.get("XDG_CACHE_HOME"):
-        return Path(xdg) / "ostrom" / part
-    return Path.home() / ".cache" / "ostrom" / part
+    local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+    return Path(local or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ostrom" / part
 
 
 def write_atomically(path: Path, data: bytes, *, sync: bool = False, mode: int = 0o644) -> None:

@@ -48,9 +48,8 @@ class _MovedModules:
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
         """Return a spec that loads the module of the new name; None for a name that never moved."""
-        if not name.startswith("ostrom."):
-            return None
-        return ModuleSpec(name, self) if new_name(name) else None  # type: ignore[arg-type]
+        is_moved = name.startswith("ostrom.") and new_name(name)
+        return ModuleSpec(name, self) if is_moved else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module of the new name."""

@@ -59,8 +59,8 @@ def _installed() -> tuple[dict[str, str], dict[str, str]]:
     """Return the usable packages of replications, and the errors of the others."""
     usable = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
     broken: dict[str, str] = {}
-    points = grouped((point.name, point) for point in _entry_points().select(group=OWN_REPLICATIONS))
-    for name, providers in points.items():
+    points = _entry_points().select(group=OWN_REPLICATIONS)
+    for name, providers in grouped((point.name, point) for point in points).items():
         owners = sorted({owner(point) for point in providers})
         if name in usable or len({point.value for point in providers}) > 1:
             others = [*owners, "ostrom"] if name in usable else owners
@@ -166,8 +166,7 @@ def _code(module: str) -> str:
     folders = [] if spec is None else [Path(folder) for folder in spec.submodule_search_locations or ()]
     alone = [(Path(module), Path(spec.origin))] if spec is not None and spec.origin is not None else []
     inside = [(file.relative_to(folder), file) for folder in folders for file in folder.rglob("*.py")]
-    files = inside if folders else alone
-    for name, file in sorted(files):
+    for name, file in sorted(inside if folders else alone):
         digest.update(f"{name.as_posix()} {file.stat().st_size}\n".encode() + file.read_bytes())
     return digest.hexdigest()
 

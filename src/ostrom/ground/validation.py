@@ -44,7 +44,6 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
     if first["type"] != "extra_forbidden":  # there the last part is what the user wrote, whatever it looks like
         last = tuple(p for p in last if not _is_branch(p))
     path = [*(str(p) for p in way if not _is_branch(p)), *map(str, last)]
-    key = ".".join(filter(None, [prefix, *path]))
     allowed: Iterable[str] | None = None
     value = first.get("input")
     text, near = _plain_words(first), None
@@ -66,7 +65,9 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
     text += f", did you mean {near!r}?" if near else ""
     if isinstance(value, dict | list) and len(str(value)) > 80:
         value = None
-    return StudyError(text, file=file, key=key or None, actual=value, allowed=allowed)
+    return StudyError(
+        text, file=file, key=".".join(filter(None, [prefix, *path])) or None, actual=value, allowed=allowed
+    )
 
 
 _KINDS = {

@@ -222,8 +222,7 @@ class _Check:
             return extent
         self.known[id(value)] = None
         total, below = 1, 0
-        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
-        for key, inner in pairs:
+        for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
             size, height = self.value(inner, self.place(value, key, path), depth + 1)
             total, below = total + size, max(below, height)
             if total > MOST_VALUES:

@@ -67,13 +67,13 @@ def fields_of(form: Form, labels: Mapping[str, str], names: Mapping[str, str] = 
 
 def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Field]:
     """Yield the fields of an object, nested objects included."""
-    required = schema.get("required", ())
     for i, (key, part) in enumerate(schema["properties"].items()):
         name, label = f"{prefix}{i}", names.get(key, key.replace("_", " "))
         match part["type"]:
             case "object":
-                inner = _fields(f"{name}_", part, names)
-                yield from (replace(field, label=f"{label}: {field.label}") for field in inner)
+                yield from (
+                    replace(field, label=f"{label}: {field.label}") for field in _fields(f"{name}_", part, names)
+                )
             case "array" if _is_optional(part):
                 field = _field(name, part["items"], False, key, names)
                 none = (("", names.get("none", "none")),) if field.options else ()
@@ -82,7 +82,7 @@ def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) ->
                 rows = tuple(_row(name, row, part, names) for row in range(part["maxItems"]))
                 yield Field(name, label, "rows", required=False, rows=rows)
             case kind if kind != "array":
-                yield replace(_field(name, part, key in required, key, names), label=label)
+                yield replace(_field(name, part, key in schema.get("required", ()), key, names), label=label)
 
 
 def _row(name: str, row: int, schema: Mapping[str, Any], names: Mapping[str, str]) -> tuple[Field, ...]:

@@ -294,10 +294,8 @@ class Host:
         self._gathered.setdefault(table, set()).add(player)
         if not self._has_begun(table):
             return False
-        unit = self.plan.unit(table)
-        for index in unit.needs:
+        for index in (*self.plan.unit(table).needs, table):
             self._queue.put_nowait(self.plan.unit(index))
-        self._queue.put_nowait(unit)
         return True
 
     def _has_begun(self, table: int) -> bool:

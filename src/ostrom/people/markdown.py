@@ -38,8 +38,9 @@ def render(text: str, picture: Addresses = lambda name: name) -> Markup:
             blocks.append(f"<p>{_inline(' '.join(paragraph), picture)}</p>")
             paragraph.clear()
         if items:
-            listed = (f"<li>{_inline(item, picture)}</li>" for item in items)
-            blocks.append("\n".join((f"<{kind}>", *listed, f"</{kind}>")))
+            blocks.append(
+                "\n".join((f"<{kind}>", *(f"<li>{_inline(one, picture)}</li>" for one in items), f"</{kind}>"))
+            )
             items.clear()
 
     lines = text.replace("\r\n", "\n").split("\n")

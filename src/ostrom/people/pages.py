@@ -87,9 +87,7 @@ class Pages:
         common["at"] = entry.place
         if live.result is not None and not notice:
             common["notice"] = self._result(live, w)
-        if entry.prompt is not None:
-            return {**common, **self._match(entry, w)}
-        return {**common, **self._step(live, entry, w)}
+        return {**common, **(self._step(live, entry, w) if entry.prompt is None else self._match(entry, w))}
 
     def text(self, name: str, language: str, cell: int | None) -> Any:
         """A Markdown text of the study in a language with the values of a cell, rendered as HTML and cached."""
@@ -110,7 +108,6 @@ class Pages:
         if decision.kind == "accommodation":
             return self._accommodation(entry, w)
         facts = decision.view.facts
-        step = self.people.visit[facts["number"]]
         if (sheet := self.host.sheet(decision, live.language)) is not None:
             wrong = dict.fromkeys(facts.get("wrong", ()), w.wrong_here)
             for name, question in sheet.named():
@@ -122,7 +119,7 @@ class Pages:
             fields = sheet_fields(sheet, entry.facts.get("orders", {}))
             title = sheet.title or (w.choose if len(fields) == 1 else self.host.title)
             return {"kind": "sheet", "title": title, "fields": fields, "wrong": wrong, "body": body, **more}
-        body = self.text(step.file or "", live.language, live.cell)
+        body = self.text(self.people.visit[facts["number"]].file or "", live.language, live.cell)
         consent = [("agree", w.agree, False), ("decline", w.decline, True)]
         buttons = consent if decision.kind == "consent" else [("continue", w["continue"], False)]
         more = {"notice": w.again} if facts.get("again") else {}
@@ -209,8 +206,10 @@ def _payoffs(entry: PendingQuestion) -> dict[str, Any]:
         return _number(points[own]), _number(points[other])
 
     columns = range(len(labels[other]))
-    rows = [(label, [paid(i, j) for j in columns]) for i, label in enumerate(labels[own])]
-    return {"others": labels[other], "rows": rows}
+    return {
+        "others": labels[other],
+        "rows": [(label, [paid(i, j) for j in columns]) for i, label in enumerate(labels[own])],
+    }
 
 
 def _last(history: list[dict[str, Any]], w: PageWords) -> str:

@@ -191,9 +191,8 @@ class Participants:
         return read_decision(decision.form, {option: option for option in decision.form.options}, form)
 
     def _answered(self, request: Request, live: LiveVisit, notice: str = "") -> Response:
-        if request.headers.get("x-part") == "main":
-            return self._draw(request, live, notice=notice)
-        return RedirectResponse("/", 303)
+        is_part = request.headers.get("x-part") == "main"
+        return self._draw(request, live, notice=notice) if is_part else RedirectResponse("/", 303)
 
     async def more(self, request: Request) -> Response:
         """Extend the time of the open question."""

@@ -32,9 +32,7 @@ def due(pay: Pay, end: str, points: float) -> tuple[Decimal, Decimal]:
     (Decimal('3.00'), Decimal('1.57'))
     """
     base = pay.base if end in PAID_IN_FULL else Decimal(0)
-    if end in NOTHING:
-        return base.quantize(PENNY), Decimal(0).quantize(PENNY)
-    earned = max(Decimal(0), Decimal(str(round(points, 6))) * pay.per_point)
+    earned = Decimal(0) if end in NOTHING else max(Decimal(0), Decimal(str(round(points, 6))) * pay.per_point)
     bonus = earned if pay.at_most is None else min(earned, pay.at_most)
     return base.quantize(PENNY, ROUND_HALF_UP), bonus.quantize(PENNY, ROUND_HALF_UP)
 

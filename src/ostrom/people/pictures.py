@@ -21,13 +21,11 @@ def content_type(data: bytes) -> str | None:
     >>> content_type(b"GIF89a..."), content_type(b"<svg><script/></svg>")
     ('image/gif', None)
     """
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
+    beginnings = {
+        "png": (b"\x89PNG\r\n\x1a\n",), "jpeg": (b"\xff\xd8\xff",), "gif": (b"GIF87a", b"GIF89a"), "webp": (b"RIFF",),
+    }  # fmt: skip
+    kind = next((kind for kind, beginning in beginnings.items() if data.startswith(beginning)), None)
+    return None if kind is None or (kind == "webp" and data[8:12] != b"WEBP") else f"image/{kind}"
 
 
 def path_of(text: str, name: str) -> str:

@@ -217,8 +217,8 @@ async def simulate(host: PilotHost, crowd: Crowd, moments: int) -> None:
 def participant(crowd: Crowd, number: int, moments: int) -> SimulatedParticipant:
     """Return the random choices of participant ``number``."""
     chance = Streams(crowd.seed, key_of(f"participant {number}"))
-    drops = chance.chance(0, 0, "dropout") < crowd.dropout
-    return SimulatedParticipant(chance, 1 + int(chance.chance(1, 0, "dropout") * moments) if drops else None)
+    last = 1 + int(chance.chance(1, 0, "dropout") * moments)
+    return SimulatedParticipant(chance, last if chance.chance(0, 0, "dropout") < crowd.dropout else None)
 
 
 async def _visit(host: PilotHost, number: int, moments: int) -> None:

@@ -220,14 +220,16 @@ class PeoplePlan(StudyPlan):
 
     def check_texts(self) -> None:
         """Refuse texts with unknown values, or with claims that hold in no cell."""
-        first = self.visit_rules.assigned_at
         for number, step in enumerate(self.people.visit):
             for language in self.people.languages:
                 if step.ask is not None:
                     name, text, late = "people.visit.ask", step.ask.text, False
                 elif step.file is not None:
                     name = localised(step.file, language, self.people.languages)
-                    text, late = self.people.texts[name], number >= first and name.endswith(".md")
+                    text, late = (
+                        self.people.texts[name],
+                        number >= self.visit_rules.assigned_at and name.endswith(".md"),
+                    )
                 else:
                     continue
                 cells = [self.values(cell, language) for cell in range(self.cells)]
@@ -253,8 +255,9 @@ class PeoplePlan(StudyPlan):
 
     def _visit(self) -> Visit:
         people = self.people
-        first = people.languages[0]
-        sheets = {name: self._sheet(name, first) for name in people.files if name.endswith((".yaml", ".yml"))}
+        sheets = {
+            name: self._sheet(name, people.languages[0]) for name in people.files if name.endswith((".yaml", ".yml"))
+        }
         return Visit(people, sheets, tuple(self.people_of(number).order for number in range(self.cells)))
 
     # -- units ---------------------------------------------------------------------------------------
@@ -314,8 +317,7 @@ class PeoplePlan(StudyPlan):
     def units_of(self, visit: int) -> list[int]:
         """The numbers of a visit and of the matches that its person has a seat in."""
         visitor = self.book.visits.get(visit)
-        seats = () if visitor is None else visitor.seats.values()
-        return [visit * self.stride, *(seat.unit for seat in seats)]
+        return [visit * self.stride, *(seat.unit for seat in (visitor.seats.values() if visitor else ()))]
 
     def match_index(self, visit: int, match: int) -> int:
         """The unit number of a visit's match (counted from 0); others may join it as partners."""

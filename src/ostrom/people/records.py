@@ -7,7 +7,7 @@ import csv
 import io
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -43,7 +43,7 @@ class Visited:
     """The person; None if erased, or if the register is older than the journal."""
 
 
-class Records:
+class Records(AbstractContextManager["Records"]):
     """The journal of a run with its register of personal data, for `ostrom people`."""
 
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
@@ -56,9 +56,6 @@ class Records:
             self.register = Register(self.folder.path, identity(self.run.manifest))
             opened.callback(self.register.close)
             self._close = opened.pop_all().close
-
-    def __enter__(self) -> Records:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
@@ -125,8 +122,8 @@ class Records:
         """Return whose personal data is older than ``keep`` seconds, or than the study's retention time."""
         paid = self.register.payments()
         unpaid = {v.code for v in self.visits() if v.owed and v.code not in paid}
-        longest = self.plan.people.keep.people if keep is None else keep
-        return overdue(self.register, longest, time.time(), unpaid.__contains__)
+        keep = self.plan.people.keep.people if keep is None else keep
+        return overdue(self.register, keep, time.time(), unpaid.__contains__)
 
     # -- taking back ---------------------------------------------------------------------------------
 
@@ -170,13 +167,12 @@ class Records:
         amounts = {v.code: v.owed for v in self.visits()}
         more = [c for c, one in paid.items() if c in amounts and Decimal(one.amount) > amounts[c]]
         lost = [v.code for v in visits if v.end == "done" and not v.cell]
-        done = sum(v.end == "done" for v in visits)
         return [
             ("served = assigned, round by round", rounds, "; ".join(wrong[:5])),
             ("every visit in the journal is in the register or erased", len(visits), ", ".join(unknown[:5])),
             ("everybody in the register who finished is in the journal", len(codes), ", ".join(strangers[:5])),
             ("nobody was paid more than is due, or twice", len(paid), ", ".join(more[:5])),
-            ("finished people were assigned to a cell", done, ", ".join(lost[:5])),
+            ("finished people were assigned to a cell", sum(v.end == "done" for v in visits), ", ".join(lost[:5])),
             ("personal data is erased when people.keep is over", len(codes), self._overdue_text()),
         ]  # fmt: skip
 

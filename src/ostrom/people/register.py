@@ -103,8 +103,7 @@ class Register:
                 raise RunError(f"{self.path}: is no register of this version")
             require_schema(db, self.path, [schema_of(_SCHEMA)])
             if (verdict := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                what = " ".join(str(verdict).split())
-                raise RunError(f"{self.path}: is damaged (put back a copy of it): {what}")
+                raise RunError(f"{self.path}: is damaged (put back a copy of it): {' '.join(str(verdict).split())}")
             remove_limits(db)
             meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
             if meta.get("study") != identity:
@@ -166,13 +165,12 @@ class Register:
 
     def events(self, code: str | None = None) -> list[tuple[str, float, str, str | None]]:
         """Return the recorded events, oldest first: code, time, kind, detail."""
-        query = "SELECT code, at, kind, detail FROM events WHERE ?1 IS NULL OR code=?1 ORDER BY id"
-        return self._rows(query, code)
+        return self._rows("SELECT code, at, kind, detail FROM events WHERE ?1 IS NULL OR code=?1 ORDER BY id", code)
 
     def older_than(self, at: float) -> list[str]:
         """The codes of people who joined before a time and whose visit is over."""
-        query = "SELECT code FROM participants WHERE ended IS NOT NULL AND joined < ? ORDER BY visit"
-        return [code for (code,) in self._rows(query, at)]
+        rows = self._rows("SELECT code FROM participants WHERE ended IS NOT NULL AND joined < ? ORDER BY visit", at)
+        return [code for (code,) in rows]
 
     def requests(self) -> list[tuple[int, str, str]]:
         """Return the requests of other commands to the running server."""
@@ -224,8 +222,9 @@ class Register:
     def pay(self, payments: Sequence[Payment]) -> None:
         """Write payments to the register and the ledger at once; a second payment to the same person is refused."""
         for one in payments:
-            statement = "INSERT INTO payments VALUES (?,?,?,?,?)"
-            self._put(statement, one.code, one.amount, one.currency, time.time(), one.file)
+            self._put(
+                "INSERT INTO payments VALUES (?,?,?,?,?)", one.code, one.amount, one.currency, time.time(), one.file
+            )
         self.commit()
         add_payments(self.path.parent, payments)
 

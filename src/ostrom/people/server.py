@@ -272,7 +272,6 @@ async def serve_people(
         f"admin page:   {page}/"
         + ("" if where.password else f" (password {password}, until the server stops; {PASSWORD} sets your own)")
     )
-    beside = [asyncio.create_task(_sweep(host, say))]
 
     def closing() -> None:
         people.closing.set()
@@ -280,7 +279,8 @@ async def serve_people(
         for live in host.live_visits.values():
             live.changed()
 
-    await serve([(people.app(), where.people), (admin.app(), where.admin)], closing, beside)
+    sweeping = asyncio.create_task(_sweep(host, say))
+    await serve([(people.app(), where.people), (admin.app(), where.admin)], closing, [sweeping])
 
 
 async def _sweep(host: Host, say: Callable[[str], None]) -> None:

@@ -82,10 +82,11 @@ class LinkReader:
     def links(self, base: str) -> list[str]:
         """Return the links for people, if the source has its own."""
         places = range(1, (self.source.places or 0) + 1)
-        if self.source.name == "link":
-            return [f"{base}/?link={sign(self._key, 'link', str(n))}" for n in places]
-        if self.source.name == "lab":
-            return [f"{base}/?seat={n}" for n in places]
+        match self.source.name:
+            case "link":
+                return [f"{base}/?link={sign(self._key, 'link', str(n))}" for n in places]
+            case "lab":
+                return [f"{base}/?seat={n}" for n in places]
         return [f"{base}/?{QUERIES[self.source.name]}"]
 
     def _prolific(self, query: Mapping[str, str]) -> Invited | None:
@@ -97,8 +98,7 @@ class LinkReader:
         section = claims.get("prolific")
         fields = {str(name).lower(): value for name, value in section.items()} if isinstance(section, Mapping) else {}
         invited = _both(fields.get("prolific_pid") or fields.get("participant_id"), fields.get("session_id"))
-        person = query.get("PROLIFIC_PID")
-        return invited if invited is not None and person in (None, invited.external) else None
+        return invited if invited and query.get("PROLIFIC_PID") in (None, invited.external) else None
 
 
 def _audience(claims: Mapping[str, Any]) -> str:

@@ -184,9 +184,7 @@ class PeopleTables:
             return unit.index // self.plan.stride
         table, place = self.plan.seat_of(unit.index, player)
         people = self.plan.book.tables[table].people
-        if place in people:
-            return people[place]
-        return next(iter(people.values())) if len(people) == 1 else None
+        return people.get(place, next(iter(people.values())) if len(people) == 1 else None)
 
     def _numbered(self) -> list[str]:
         """Return the columns of questions in the visits table, numbered if a question is asked several times."""

@@ -55,9 +55,9 @@ def questionnaire(text: str, name: str, file: str | None = None) -> Questionnair
         if first["type"] == "extra_forbidden":
             raise problem(error, Questionnaire, where) from None
         key = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
         entry = first.get("input")
         plain_entry = entry if isinstance(entry, str | int | float) else None
+        message = first["msg"].removeprefix("Value error, ")
         raise StudyError(message, file=where, key=key or None, actual=plain_entry) from None
 
 

@@ -115,11 +115,9 @@ class Visit(Mechanism):
         wrong: list[str] = []
         while True:
             facts = {"tries": tries, "wrong": wrong, "tries_left": None if quiz.tries is None else quiz.tries - tries}
-            reply = yield from self._ask(game, story, "quiz", self.forms[quiz.file], number, facts)
+            wrong = sheet.wrong((yield from self._ask(game, story, "quiz", self.forms[quiz.file], number, facts)))
             tries += 1
-            wrong = sheet.wrong(reply)
-            story.facts["quiz_tries"] = tries
-            story.facts["quiz_passed"] = not wrong
+            story.facts |= {"quiz_tries": tries, "quiz_passed": not wrong}
             is_last = quiz.tries is not None and tries >= quiz.tries
             if wrong and is_last and quiz.failed == "screened_out":
                 raise Ended("screened_out")

@@ -98,9 +98,8 @@ class ConditionalCooperator(ByAmount):
     def amount(self, past: Past, form: Number) -> Value | Mapping[Value, float] | None:
         """Return the others' mean, within what is allowed."""
         seen = named_by_others(past)
-        if not seen:
-            return form.amounts.nearest(form.low + self.first * (form.high - form.low))
-        return form.amounts.nearest(self.slope * fsum(seen) / len(seen))
+        at_first = form.low + self.first * (form.high - form.low)
+        return form.amounts.nearest(self.slope * fsum(seen) / len(seen) if seen else at_first)
 
 
 class Threshold(ByAmount):

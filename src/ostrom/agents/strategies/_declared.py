@@ -163,8 +163,7 @@ def strategy_of(name: str, rule: MemoryOne | Provoked) -> type[Strategy]:
     else:
         looks = _looks(rule.chances(0.5))
         own |= {"memory_depth": 1, "__init__": _with_chance(rule.chances, rule.p)}
-    kind = Reciprocator if looks else Strategy
-    return type(_class_name(rule.title), (kind,), {**own, "move": MOVES[looks]})
+    return type(_class_name(rule.title), (Reciprocator if looks else Strategy,), {**own, "move": MOVES[looks]})
 
 
 def _class_name(title: str) -> str:

@@ -35,9 +35,8 @@ class Instructed(Strategy):
         cached = self._followed.get(instruction)
         if cached is None:
             names = [n for n in _NAME.findall(instruction) if n.partition(":")[0] in strategies]
-            own = self.name
             cached = self._followed[instruction] = strategies.build(
-                next((n for n in names if n.partition(":")[0] != own), self.otherwise)
+                next((n for n in names if n.partition(":")[0] != self.name), self.otherwise)
             )
         return cached
 

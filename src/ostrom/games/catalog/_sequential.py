@@ -145,8 +145,7 @@ def _left_to_the_other(parts: Amounts, pie: float, discount: float, times: int) 
     least: list[Value] = []
     waiting = 0.0
     for _ in range(times):
-        index = bisect_left(range(parts.levels), waiting - 1e-9, key=lambda i: float(parts.value(i)))
-        least.append(parts.value(index))
+        least.append(parts.value(bisect_left(range(parts.levels), waiting - 1e-9, key=lambda i: float(parts.value(i)))))
         waiting = discount * (pie - float(least[-1]))
     return least[::-1]
 

@@ -29,8 +29,7 @@ def build(
             f"game {NAME}: {count} troops can be divided over {places} fields in {ways} ways, "
             f"more than {MOST_DIVISIONS}"
         )
-    options = ("-".join(map(str, division)) for division in divisions(count, places))
-    seats = (tuple(options),) * 2
+    seats = (tuple("-".join(map(str, division)) for division in divisions(count, places)),) * 2
 
     def pay(chosen: Sequence[str]) -> list[float]:
         one, other = ([int(part) for part in division.split("-")] for division in chosen)

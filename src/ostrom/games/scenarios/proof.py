@@ -138,8 +138,7 @@ def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Devi
 def _replies(scenario: Scenario, seat: int, profile: Profile) -> dict[str, float]:
     """Return the payoff of each action of a role, if the others play their actions of a profile."""
     before, after = profile[:seat], profile[seat + 1 :]
-    actions = scenario.roles[seat].action_keys
-    return {action: scenario.payoffs_at((*before, action, *after))[seat] for action in actions}
+    return {action: scenario.payoffs_at((*before, action, *after))[seat] for action in scenario.roles[seat].action_keys}
 
 
 def _status(scenario: Scenario, canonical: Canonical, stable: set[Profile]) -> CanonicalStatus:
@@ -162,9 +161,8 @@ def _ties(scenario: Scenario) -> Iterator[Tie]:
 
 
 def _finding(green: bool, tragedy: bool) -> Claim:
-    if green:
-        return "both" if tragedy else "green"
-    return "tragedy" if tragedy else "neither"
+    claims: dict[tuple[bool, bool], Claim] = {(True, True): "both", (True, False): "green", (False, True): "tragedy"}
+    return claims.get((green, tragedy), "neither")
 
 
 def _status_text(status: CanonicalStatus) -> str:

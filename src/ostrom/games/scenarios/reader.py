@@ -288,8 +288,8 @@ def _build(source: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
 
 
 def _group(subtype: str, cast: CastFile | None) -> str:
-    groups = (cast.subtypes if cast else None) or {}
-    return next((group for group, names in groups.items() if subtype in names), "")
+    groups = cast.subtypes.items() if cast and cast.subtypes else ()
+    return next((group for group, names in groups if subtype in names), "")
 
 
 def _roles(entries: list[RoleEntry], cast: CastFile | None, file: str) -> tuple[Role, ...]:
