@@ -309,9 +309,8 @@ class CostSum:
             return
         usual = CallSum(1.0) if not likely.calls else CallSum(*(part / likely.calls for part in astuple(likely)))
         longest = usual if not most else CallSum(*(part / most for part in astuple(bound)))
-        tokens_in = usual.characters / CHARACTERS_PER_TOKEN
-        if played is not None:
-            tokens_in = played.tokens_in / self._dense / self._longer
+        rehearsed_in = usual.characters / CHARACTERS_PER_TOKEN
+        tokens_in = rehearsed_in if played is None else played.tokens_in / self._dense / self._longer
         call = PerCall(
             max(longest.characters / CHARACTERS_PER_TOKEN * max(1.0, self._dense), tokens_in),
             usual.tokens_out if played is None else played.tokens_out,

@@ -136,9 +136,8 @@ class RehearsingAgent(LanguageAgent):
         sent, limit = _characters(messages) + self._offered(decision, prompt), self.config.tool_limit
         self.calls.append((part, sent, min(usual, TOOL_CALL) if self.tools and not self.longest else usual, most))
         for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
-            more = call * TOOL_TURN
-            if self.longest:
-                more = call * LONGEST_RESULT + round(min(call * most, limit.tokens) * CHARACTERS_PER_TOKEN)
+            longest = call * LONGEST_RESULT + round(min(call * most, limit.tokens) * CHARACTERS_PER_TOKEN)
+            more = longest if self.longest else call * TOOL_TURN
             self.calls.append((f"{part}.after{call}", sent + more, usual, most))
         tokens = most if self.longest else usual
         more = round(tokens * CHARACTERS) - len(text) - 1

@@ -263,8 +263,7 @@ def check_plan(plan: StudyPlan) -> None:
     for config in plan.agents:
         check_code(config, plan.file)
         refuse_keys(config.commands, plan.file)
-        can = abilities.get(config.client or "")
-        if can is not None:
+        if (can := abilities.get(config.client or "")) is not None:
             check_abilities(config, can, plan.file)
     try:
         try_prompts(plan)

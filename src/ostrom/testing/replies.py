@@ -61,9 +61,8 @@ def answer(body: dict[str, Any]) -> str:
     stub = _STUB.search(prompt, prompt.rstrip().rfind("\n") + 1)  # the beginning of the answer
     if stub and (labels := re.findall(rf"\b{stub[1]} ([A-Z0-9]\w*)", prompt)):
         return _one_of(labels, draw)
-    options = list(dict.fromkeys(_BRACKETED.findall(last))) or list(dict.fromkeys(_BRACKETED.findall(prompt)))
-    if len(options) == 1:
-        options = options[0].split(" or ")
+    options = list(dict.fromkeys(_BRACKETED.findall(last) or _BRACKETED.findall(prompt)))
+    options = options[0].split(" or ") if len(options) == 1 else options
     if "JSON" in last:
         return _negotiated(last, draw) or _object(last, prompt, draw)
     plain = _PLAIN.search(last)

@@ -71,9 +71,11 @@ def _ended(result: Imported) -> Output:
 
 def _refusal(result: Imported) -> list[str]:
     rows = sum(len(cause.rows) for cause in result.refused)
-    hint = f"these cannot be dealt with by {result.policy}; --bad-rows skip or skip-match leaves them out"
-    if result.policy == "refuse":
-        hint = "--bad-rows skip | skip-match | keep | repair imports the rest"
+    hint = (
+        "--bad-rows skip | skip-match | keep | repair imports the rest"
+        if result.policy == "refuse"
+        else f"these cannot be dealt with by {result.policy}; --bad-rows skip or skip-match leaves them out"
+    )
     return [*map(str, result.refused), f"refused: {rows} bad rows of {how_many(len(result.refused), 'kind')} ({hint})"]
 
 

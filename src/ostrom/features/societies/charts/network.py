@@ -36,12 +36,16 @@ class NetworkOverTime(Panel):
         colour: Literal["action", "type"] = "action",
         title: str | None = None,
     ) -> None:
-        if colour not in ("action", "type"):
-            raise ValueError(f"colour must be action or type (found {colour!r})")
-        if not 1 <= matches <= 12:
-            raise ValueError(f"matches must lie between 1 and 12 (found {matches})")
-        if rounds is not None and (isinstance(rounds, str) or not 1 <= len(rounds) <= 8):
-            raise ValueError(f"rounds must list 1 to 8 rounds (found {rounds!r})")
+        for holds, problem in (
+            (colour in ("action", "type"), f"colour must be action or type (found {colour!r})"),
+            (1 <= matches <= 12, f"matches must lie between 1 and 12 (found {matches})"),
+            (
+                rounds is None or (not isinstance(rounds, str) and 1 <= len(rounds) <= 8),
+                f"rounds must list 1 to 8 rounds (found {rounds!r})",
+            ),
+        ):
+            if not holds:
+                raise ValueError(problem)
         self.rounds, self.matches, self.colour = rounds, matches, colour
         self.title = title or self.title
 
@@ -62,20 +66,17 @@ class NetworkOverTime(Panel):
             if self.colour == "action"
             else {**dict(zip(members, colours(members), strict=True)), "sits out": LINE}
         )
-        circles: list[tuple[str, list[tuple[Seen, Mapping[str, Any], str]]]] = []
-        crowded = False
+        circles: list[tuple[str, Sequence[tuple[Seen, Mapping[str, Any], str]]]] = []
         for match in chosen:
-            picked = _picked(sorted(seen[match]), self.rounds)
+            picked = {at: seen[match][at] for at in _picked(sorted(seen[match]), self.rounds)}
             label = cell_label(heads[match], varied(data))
-            drawn: list[tuple[Seen, Mapping[str, Any], str]] = []
-            for at in picked:
-                one = seen[match][at]
-                crowded = crowded or len(one.links) > MOST_LINKS
-                drawn.append((one, facts[match], f"round {at}"))
+            drawn = [(one, facts[match], f"round {at}") for at, one in picked.items()]
+            circles.append((JOINT.join(filter(None, [f"match {match}", label])), drawn))
+            for at, one in picked.items():
                 active = [did for did in one.cooperates.values() if did is not None]
                 share = sum(active) / len(active) if active else None
                 rows.append([match, label, at, len(one.action), len(one.links), share])
-            circles.append((JOINT.join(filter(None, [f"match {match}", label])), drawn))
+        crowded = any(len(one.links) > MOST_LINKS for _, drawn in circles for one, *_ in drawn)
         chart = self._circles(circles, tones)
         what = "whether they cooperate" if self.colour == "action" else "the type they play as"
         caption = (
@@ -149,9 +150,8 @@ class NetworkOverTime(Panel):
     def _is(self, seen: Seen, player: int) -> str:
         if player not in seen.action:
             return "sits out"
-        if self.colour == "type":
-            return seen.agent[player]
-        return "cooperates" if seen.cooperates[player] else "does not cooperate"
+        did = "cooperates" if seen.cooperates[player] else "does not cooperate"
+        return seen.agent[player] if self.colour == "type" else did
 
 
 def _picked(available: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
