@@ -105,7 +105,8 @@ def names_for_objects(value: Any, key: str = "", name: str = "") -> Any:
         return {"strategy": _strategy(value, name)} if key != "strategy" else _strategy(value, name)
     if (axelrod := _axelrod(value)) is not None:
         return axelrod
-    if (key == "model" and callable(value)) or _is_async(value) or _takes_messages(value):
+    waits = inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(vars(type(value)).get("__call__"))
+    if (key == "model" and callable(value)) or waits or _takes_messages(value):
         return model_name(value, name) if key == "model" else {"model": model_name(value, name)}
     return _strategy(value, name) if callable(value) else value
 
@@ -124,11 +125,6 @@ def model_name(model: Any, name: str = "") -> str:
 def _is_memory(key: str) -> bool:
     """Return whether a key of a study is that of a memory, as a field or a factor's path."""
     return key.rpartition(".")[2] == "memory"
-
-
-def _is_async(value: Any) -> bool:
-    """Return whether calling it gives an awaitable: an async function, or an async ``__call__``."""
-    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(vars(type(value)).get("__call__"))
 
 
 def _takes_messages(value: Any) -> bool:

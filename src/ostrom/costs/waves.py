@@ -103,8 +103,9 @@ class Chains:
     def _bound(self, unit: Unit) -> int:
         players = range(len(unit.players))
         decisions = [unit.mechanism.decisions_of(unit.game, player, len(players)) for player in players]
-        calls = (decisions[player] * self._calls(unit, player) + self._notes(unit, player) for player in players)
-        return max(calls, default=0)
+        return max(
+            (decisions[player] * self._calls(unit, player) + self._notes(unit, player) for player in players), default=0
+        )
 
     def _notes(self, unit: Unit, player: int) -> int:
         memory = memories.build(unit.players[player].config.memory)

@@ -296,8 +296,9 @@ def load_study(
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
     data = with_addresses(with_options(data, file, models, seeds, budget), file)
-    stated = {key: with_baselines(value, key, file) for key, value in _with_game(data).items()}
-    study = validate(StudyFile, stated, file)
+    study = validate(
+        StudyFile, {key: with_baselines(value, key, file) for key, value in _with_game(data).items()}, file
+    )
     if study.answers:
         check_answers(study, read_study(source)[0], file)
     return with_files(study, folder_of(source), file)

@@ -404,8 +404,11 @@ class StudyPlan(Plan):
         return replace(cell, seatings=seatings)
 
     def _traits(self, number: int) -> dict[str, Any]:
-        levels = zip(self.factors, self.grid.levels(number), strict=True)
-        return {name: value for factor, level in levels for name, value in factor.levels[level].traits.items()}
+        return {
+            name: value
+            for factor, level in zip(self.factors, self.grid.levels(number), strict=True)
+            for name, value in factor.levels[level].traits.items()
+        }
 
     def _assign(self, data: dict[str, Any], path: str, value: Any, factor: str) -> None:
         if path.split(".")[0] not in self._base:

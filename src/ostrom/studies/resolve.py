@@ -160,8 +160,11 @@ def _assigned(data: Mapping[str, Any], factors: Sequence[Factor], levels: Sequen
 def _reached(cell: Mapping[str, Any]) -> bool:
     """Return whether the marker reaches some player of a cell."""
     people = cell.get("people") or {}
-    games = people.get("games") or {"": {}}
-    rules = [merge(cell, over).get(name) for over in games.values() for name in ("game", "mechanism")]
+    rules = [
+        merge(cell, over).get(name)
+        for over in (people.get("games") or {"": {}}).values()
+        for name in ("game", "mechanism")
+    ]
     if _marked([people, *rules, cell.get("seating"), cell.get("observers")]):
         return True
     agents = [on_top(cell.get("agent") or {}, type_spec(spec)) for spec in (cell.get("types") or {"": {}}).values()]

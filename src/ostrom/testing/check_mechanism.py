@@ -185,7 +185,8 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
 
 
 def _check_same(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
-    again = drive(rules, game, streams, lambda d, step: _answer_of(match, d, step))
+    players = [[decision.player for decision in due] for due in match.asked]
+    again = drive(rules, game, streams, lambda d, step: match.answers[step][players[step].index(d.player)])
     for what, one, two in (
         ("decisions", again.decisions, match.decisions),
         ("scores", again.outcome.scores, match.outcome.scores),
@@ -207,10 +208,6 @@ def _check_prefixes(rules: Mechanism, game: Game, match: Playing, streams: Strea
         )
         play.close()
         beside.close()
-
-
-def _answer_of(match: Playing, decision: Decision, step: int) -> Answer:
-    return match.answers[step][[d.player for d in match.asked[step]].index(decision.player)]
 
 
 def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int, preparation: bool) -> None:

@@ -267,8 +267,9 @@ def check_stochastic(make: Make, game: Game) -> None:
 
 def _plays(strategy: Strategy, game: Game) -> bool:
     """Return whether the strategy, by its declarations, can play the game."""
-    lacks = (strategy.games_of_two and game.seats != 2, strategy.needs_cooperation and None in game.cooperative)
-    return not any(lacks)
+    return not (
+        (strategy.games_of_two and game.seats != 2) or (strategy.needs_cooperation and None in game.cooperative)
+    )
 
 
 def _random_profiles(game: Game, length: int, rng: np.random.Generator) -> list[Profile]:

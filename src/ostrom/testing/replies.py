@@ -94,8 +94,11 @@ def prompt_of(body: dict[str, Any]) -> str:
     """The last user message, whatever shape its content has."""
     if "prompt" in body:
         return str(body["prompt"])
-    messages = reversed(body.get("messages") or [])
-    asked = (text_of(of.get("content")) for of in messages if of.get("role") == "user" and not _is_result(of))
+    asked = (
+        text_of(of.get("content"))
+        for of in reversed(body.get("messages") or [])
+        if of.get("role") == "user" and not _is_result(of)
+    )
     return next(asked, "")
 
 

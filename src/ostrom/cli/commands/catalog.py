@@ -106,8 +106,10 @@ def list_parts(
     ]
     if first := [] if all_ else first_of(kind):
         titles, width = {row["name"]: row.get("title") for row in rows}, max(map(len, first))
-        more = Remark(f"{len(rows) - len(first)} more: ostrom list {kind} --all")
-        text = [*(f"{name:{width}}  {titles[name]}" for name in first), more]
+        text = [
+            *(f"{name:{width}}  {titles[name]}" for name in first),
+            Remark(f"{len(rows) - len(first)} more: ostrom list {kind} --all"),
+        ]
     if kind in ("studies", "mappings", "measures", "panels", "references"):
         text += [Remark(f"replication {name} cannot be used: {why}") for name, why in broken_replications().items()]
     return Output(rows, text)

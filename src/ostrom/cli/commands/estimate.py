@@ -276,9 +276,8 @@ def _short(column: str, value: Any) -> Any:
     """Format a p-value with three significant digits; join sample sizes."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    if isinstance(value, float) and (column == "p" or column.startswith(("p_", "bf", "log_bf"))):
-        return f"{value:.3g}"
-    return value
+    digits = isinstance(value, float) and (column == "p" or column.startswith(("p_", "bf", "log_bf")))
+    return f"{value:.3g}" if digits else value
 
 
 def _split(arguments: list[str]) -> tuple[list[str], str]:

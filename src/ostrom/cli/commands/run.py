@@ -216,8 +216,10 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
         resolved.options.max_connections,
     )
     missing = missing_adapters(plan)
-    one_seed = map(plan.unit, range(len(plan) // plan.study.seeds))
-    warnings = (planned_repeats(one_seed, plan.study.seeds), long_tables(plan.sample(SAMPLED)))
+    warnings = (
+        planned_repeats(map(plan.unit, range(len(plan) // plan.study.seeds)), plan.study.seeds),
+        long_tables(plan.sample(SAMPLED)),
+    )
     return Output(
         {
             "study": plan.name,

@@ -402,6 +402,5 @@ def action_codes(move: Move, mapping: Mapping) -> dict[str, str | int] | str:
 
 def is_illegal(move: Move, game: Game, seat: int, mapping: Mapping) -> bool:
     """Return whether the mapping declares the recorded answer invalid."""
-    if mapping.illegal == "any":
-        return isinstance(action_of(move, game, seat, mapping), str)
-    return canonical(str(move.action)) in mapping.illegal
+    unreadable = mapping.illegal == "any" and isinstance(action_of(move, game, seat, mapping), str)
+    return unreadable or (mapping.illegal != "any" and canonical(str(move.action)) in mapping.illegal)

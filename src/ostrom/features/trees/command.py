@@ -104,6 +104,5 @@ def _table(plan: TreePlan) -> TextTable:
 
 def _agreed() -> bool:
     """Ask for confirmation at a terminal; without a terminal return False."""
-    if json_wanted() or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    return ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")
+    person = not json_wanted() and sys.stdin.isatty() and sys.stdout.isatty()
+    return person and ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")
