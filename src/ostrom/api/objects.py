@@ -7,6 +7,7 @@ name that ends in a hash of their source, so that a run is never resumed with an
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.base import Mechanism
 from ostrom.memory import function as function_memory
+from ostrom.memory import memories
 from ostrom.memory.base import Memory
 from ostrom.models.providers import python as python_models
 
@@ -129,14 +131,9 @@ def _is_memory(key: str) -> bool:
 
 def _takes_messages(value: Any) -> bool:
     """Return whether a function's only parameter is named ``messages``."""
-    return inspect.isroutine(value) and list(_parameters(value)) == ["messages"]
-
-
-def _parameters(value: Any) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(value).parameters
-    except (TypeError, ValueError):  # some builtins have no signature
-        return {}
+    with suppress(TypeError, ValueError):  # some builtins have no signature
+        return inspect.isroutine(value) and list(inspect.signature(value).parameters) == ["messages"]
+    return False
 
 
 def _rule_game(value: Game) -> dict[str, Any]:
@@ -178,8 +175,6 @@ def _strategy(value: Any, name: str) -> str:
 
 
 def _memory(value: Any) -> dict[str, Any]:
-    from ostrom.memory import memories
-
     return {"name": _register(memories, _name(value, ""), value, function_memory.from_code)}
 
 

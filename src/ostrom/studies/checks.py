@@ -138,10 +138,10 @@ def check_author(game: Game, seatings: Iterable[Sequence[Seated]], file: str | N
 def check_chances(seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
     """Refuse a framing that says all players choose by chances, if one of them does not."""
     for players in seatings:
-        if any(p.config.framing.chances for p in players if p.config.strategy is None):
-            for p in players:
-                if p.config.strategy is None and not p.observes and p.config.answer != "mixture":
-                    raise StudyError(
+        asked = [p for p in players if p.config.strategy is None]
+        for p in asked if any(p.config.framing.chances for p in asked) else ():
+            if not p.observes and p.config.answer != "mixture":
+                raise StudyError(
                         f"says that all players choose by chances; {p.name} answers with one action "
                         "(answer: mixture makes it choose by chances)",
                         file=file, key="agent.framing.chances", actual=True,

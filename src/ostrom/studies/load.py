@@ -249,8 +249,7 @@ def _entry(model: str, names: Mapping[str, Any], key: str, file: str) -> dict[st
 def _factor(name: str, levels: Any, names: Mapping[str, Any], file: str) -> tuple[str, Any]:
     """Return a factor; one that sets a model by short names gets levels with these names."""
     compound = isinstance(levels, Mapping) and set(levels) == {"set", "to"}
-    path = str(levels["set"]) if compound else name
-    values = levels["to"] if compound else levels
+    path, values = (str(levels["set"]), levels["to"]) if compound else (name, levels)
     where = f"vary.{name}"
     if path.rpartition(".")[2] == "model" and isinstance(values, list):
         entries = {str(value): _entry(str(value), names, where, file) for value in values}

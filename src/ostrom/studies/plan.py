@@ -178,9 +178,8 @@ class StudyPlan(Plan):
             key = tuple(level for level, counts in zip(levels, relevant, strict=True) if counts)
             if key not in sizes:
                 cell = self._cell(number)
-                generations = cell.mechanism.generations
-                sizes[key] = cell.size, len(cell.preparations), generations > 1
-                self.generations = max(self.generations, generations)
+                sizes[key] = cell.size, len(cell.preparations), cell.mechanism.generations > 1
+                self.generations = max(self.generations, cell.mechanism.generations)
             size, preparations, chained = sizes[key]
             if preparations or chained:
                 prepared[number] = preparations

@@ -71,9 +71,8 @@ def check_values(part: Measure, data: RunData) -> int:
             assert column in row, f"{part.name}: its rows have no column {column!r}"
         match = row["match"]
         assert match in matches, f"{part.name}: match {match!r} is not in the run"
-        if "player" in row:
-            place = (match, row["player"])
-            assert place in places, f"{part.name}: match {match} has no player {row['player']!r}"
+        has_player = "player" not in row or (match, row["player"]) in places
+        assert has_player, f"{part.name}: match {match} has no player {row.get('player')!r}"
         rest = tuple(sorted((k, str(v)) for k, v in row.items() if k not in ("value", "weight")))
         assert rest not in seen, f"{part.name}: two values for {dict(rest)}"
         seen.add(rest)

@@ -83,13 +83,12 @@ def check_mechanism(
 
 def _prepared(rules: Mechanism, game: Game, seed: int, library: Library | None) -> Mechanism:
     """Return the mechanism with its preparations, each checked in the same way."""
-    facts = []
-    for seat in range(game.seats):
-        preparation = rules.preparation(game, seat)
-        if preparation is not None:
-            facts.append(
-                json.loads(json.dumps(dict(_check_play(preparation, game, 1000 + seed + seat, 1, library).facts)))
-            )
+    preparations = [(seat, rules.preparation(game, seat)) for seat in range(game.seats)]
+    facts = [
+        json.loads(json.dumps(dict(_check_play(preparation, game, 1000 + seed + seat, 1, library).facts)))
+        for seat, preparation in preparations
+        if preparation is not None
+    ]
     if facts:
         assert len(facts) == game.seats, f"{rules.name}: only some seats have a preparation"
         return rules.with_preparations(facts)

@@ -50,8 +50,7 @@ def import_files(
     readers = [importers.get_instance(reader, Importer) for reader in importers]
     reader = next((one for one in readers if mapping is not None and one.reads(files[0], mapping)), None)
     if mapping is not None and reader is not None:
-        chosen = name or files[0].resolve().stem
-        return _ended(reader.read(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows))
+        return _ended(reader.read(files, mapping, name=name or files[0].resolve().stem, runs=runs, bad_rows=bad_rows))
     if mapping is None:
         if is_log(files[0]):
             chosen = name or files[0].stem.partition("_")[2].partition("_")[0] or files[0].stem

@@ -50,7 +50,14 @@ def tree(
             show(Remark(f"{folder.path}: complete, {answer_count:,} answers"))
             continue
         show(
-            _table(plan),
+            TextTable(
+                f"{plan.name}: trees",
+                ["type", "model", "style", "game", "seat", "rounds", "answers"],
+                [
+                    [s.name, s.config.model, s.config.style, s.game.name, s.walk.seat + 1, s.walk.rounds, s.walk.nodes]
+                    for s in plan.seats
+                ],
+            ),
             *forecast_text(
                 plan.name,
                 f"{how_many(len(plan), 'tree')}, {how_many(plan.nodes, 'answer')}, {answer_count:,} known",
@@ -89,17 +96,6 @@ def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -
         ],
         "forecast": {k: forecast[k] for k in COST},
     }  # fmt: skip
-
-
-def _table(plan: TreePlan) -> TextTable:
-    return TextTable(
-        f"{plan.name}: trees",
-        ["type", "model", "style", "game", "seat", "rounds", "answers"],
-        [
-            [s.name, s.config.model, s.config.style, s.game.name, s.walk.seat + 1, s.walk.rounds, s.walk.nodes]
-            for s in plan.seats
-        ],
-    )
 
 
 def _agreed() -> bool:

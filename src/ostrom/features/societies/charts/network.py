@@ -1,14 +1,14 @@
 """A society's network over time: one circle for each round, coloured by the members' actions or types."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import cos, pi, sin
 from typing import Any, Literal
 
 from ostrom.data.rundata import RunData
 from ostrom.features.societies.networks import Seen, facts_of, seen_rounds
 from ostrom.ground.values import grouped
-from ostrom.reports.canvas import Canvas, Drawing, Spec
+from ostrom.reports.canvas import Canvas, Spec, drawing
 from ostrom.reports.cells import spread, varied
 from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import grid, marks, quantity, tinted, view
@@ -77,7 +77,7 @@ class NetworkOverTime(Panel):
                 share = sum(active) / len(active) if active else None
                 rows.append([match, label, at, len(one.action), len(one.links), share])
         crowded = any(len(one.links) > MOST_LINKS for _, drawn in circles for one, *_ in drawn)
-        chart = self._circles(circles, tones)
+        chart = _circles(self._circle, circles, tones)
         what = "whether they cooperate" if self.colour == "action" else "the type they play as"
         caption = (
             f"Members of a society on a circle, coloured by {what}; lines are links, larger points have more of them. "
@@ -100,25 +100,6 @@ class NetworkOverTime(Panel):
             + "ORDER BY 1"
         )
         return spread([row["match"] for row in firsts if row["match"] in available], self.matches)
-
-    def _circles(
-        self, circles: Sequence[tuple[str, Sequence[tuple[Seen, Mapping[str, Any], str]]]], tones: Mapping[str, str]
-    ) -> Drawing:
-        """A row of circles for each match, in as many columns as fit."""
-
-        def draw(canvas: Canvas) -> Spec:
-            columns = max(1, int((canvas.width + 14) // (SIZE + 14)))
-            key = canvas.legend(tones, title=None)
-            rows = [
-                {
-                    "title": canvas.title(title, canvas.width, bold=True), "columns": columns, "spacing": 14,
-                    "concat": [self._circle(*one, tones, key) for one in drawn],
-                }
-                for title, drawn in circles
-            ]  # fmt: skip
-            return grid(rows, 1, spacing=16)
-
-        return draw
 
     def _circle(self, seen: Seen, facts: Mapping[str, Any], title: str, tones: Mapping[str, str], key: Spec) -> Spec:
         size = len(facts["homes"])
@@ -152,6 +133,25 @@ class NetworkOverTime(Panel):
             return "sits out"
         did = "cooperates" if seen.cooperates[player] else "does not cooperate"
         return seen.agent[player] if self.colour == "type" else did
+
+
+@drawing
+def _circles(
+    canvas: Canvas,
+    circle: Callable[..., Spec],
+    circles: Sequence[tuple[str, Sequence[tuple[Seen, Mapping[str, Any], str]]]],
+    tones: Mapping[str, str],
+) -> Spec:
+    """A row of circles for each match, in as many columns as fit."""
+    columns, key = max(1, int((canvas.width + 14) // (SIZE + 14))), canvas.legend(tones, title=None)
+    rows = [
+        {
+            "title": canvas.title(title, canvas.width, bold=True), "columns": columns, "spacing": 14,
+            "concat": [circle(*one, tones, key) for one in drawn],
+        }
+        for title, drawn in circles
+    ]  # fmt: skip
+    return grid(rows, 1, spacing=16)
 
 
 def _picked(available: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
