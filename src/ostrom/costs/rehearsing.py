@@ -181,8 +181,6 @@ def _characters(messages: Sequence[Message]) -> int:
 
 def _written(answer: Answer, form: Form, prompt: Prompt) -> str:
     """An answer as a model would write it."""
-    if isinstance(form, Choice):
-        return f"[{prompt.labels.get(str(answer.value), answer.value)}]"
-    if isinstance(form, Number):
-        return f"[{answer.value}]"
+    if isinstance(form, Choice | Number):
+        return f"[{prompt.labels.get(str(answer.value), answer.value) if isinstance(form, Choice) else answer.value}]"
     return str(answer.value) if isinstance(form, Text) else orjson.dumps(answer.value).decode()

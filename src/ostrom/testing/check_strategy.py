@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
-from itertools import count, product
+from itertools import chain, count, product
 from typing import Any
 
 import numpy as np
@@ -285,8 +285,7 @@ def _random_profiles(game: Game, length: int, rng: np.random.Generator) -> list[
 
 
 def _all_profiles(game: Game, longest: int) -> Iterator[tuple[Profile, ...]]:
-    for length in range(longest + 1):
-        yield from product(list(game.profiles()), repeat=length)
+    return chain.from_iterable(product(list(game.profiles()), repeat=length) for length in range(longest + 1))
 
 
 def _alike(game: Game, seat: int) -> bool:

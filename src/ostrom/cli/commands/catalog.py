@@ -76,9 +76,8 @@ def kind_of(text: str) -> str:
     ('game', 'memory')
     """
     word = text.strip().lower()
-    for one, many in KINDS.items():
-        if word in (one, many):
-            return one
+    if matching := [one for one, many in KINDS.items() if word in (one, many)]:
+        return matching[0]
     near = nearest(word, [*KINDS, *KINDS.values()])
     hint = f", did you mean {near!r}?" if near else ""
     raise UsageError(f"there is no kind of part called {text!r}{hint} (allowed: {', '.join(KINDS.values())})")

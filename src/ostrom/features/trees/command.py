@@ -44,7 +44,20 @@ def tree(
     for name in names:
         plan = TreePlan(resolved.plan, name, runs=runs)
         folder, answer_count, bound = plan.folder, plan.known(), plan.forecast(options.rates)
-        entry = _entry(plan, folder.path, answer_count, bound.as_dict())
+        forecast = bound.as_dict()
+        entry: dict[str, Any] = {
+            "tree": plan.name,
+            "folder": str(folder.path),
+            "answers": plan.nodes,
+            "known": answer_count,
+            "complete": answer_count == plan.nodes,
+            "parts": [
+                {"type": s.name, "game": s.game.name, "seat": s.walk.seat + 1, "style": s.config.style,
+                 "answers": s.walk.nodes}
+                for s in plan.seats
+            ],
+            "forecast": {k: forecast[k] for k in COST},
+        }  # fmt: skip
         rows.append(entry)
         if answer_count == plan.nodes:
             show(Remark(f"{folder.path}: complete, {answer_count:,} answers"))
@@ -80,22 +93,6 @@ def tree(
         (),
         code=next(filter(None, map(exit_code, results)), int(not all(entry["complete"] for entry in rows))),
     )
-
-
-def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "tree": plan.name,
-        "folder": str(folder),
-        "answers": plan.nodes,
-        "known": known,
-        "complete": known == plan.nodes,
-        "parts": [
-            {"type": s.name, "game": s.game.name, "seat": s.walk.seat + 1, "style": s.config.style,
-             "answers": s.walk.nodes}
-            for s in plan.seats
-        ],
-        "forecast": {k: forecast[k] for k in COST},
-    }  # fmt: skip
 
 
 def _agreed() -> bool:

@@ -156,9 +156,8 @@ def _circles(
 
 def _picked(available: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
     """Return the rounds to draw: the requested ones that were played, or four spread over the match."""
-    if wanted is not None:
-        return [number for number in wanted if number in available] or [available[-1]]
-    return spread(available, 4)
+    played = [number for number in wanted or () if number in available]
+    return spread(available, 4) if wanted is None else played or [available[-1]]
 
 
 CHART = NetworkOverTime
