@@ -128,14 +128,11 @@ def _value(parameter: Any, bound: dict[str, Any]) -> Any:
     if parameter.name == "json":
         return True
     value = bound.get(_python_name(parameter))
-    if value is None:
-        return None
-    if getattr(parameter, "is_flag", False):
-        return bool(value)
+    if value is None or getattr(parameter, "is_flag", False):
+        return None if value is None else bool(value)
     values = [_text(one) for one in (value if isinstance(value, list | tuple) else [value])]
-    if parameter.nargs == -1 or getattr(parameter, "multiple", False):
-        return values
-    return values[-1] if values else None  # as of an option that is given several times
+    several = parameter.nargs == -1 or getattr(parameter, "multiple", False)
+    return values if several else next(reversed(values), None)  # the last, as of an option that is given several times
 
 
 def _text(value: Any) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ostrom.analysis.estimate import Estimate, require_any, split_by
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.population import agents_in_question, averaged_words
+from ostrom.analysis.registered import RegistrationStatus
+from ostrom.analysis.units import Observations, observations
+from ostrom.data.rundata import RunData
+
 if TYPE_CHECKING:
     import polars as pl
-
-    from ostrom.analysis.estimate import Estimate
-    from ostrom.analysis.measure import Measure
-    from ostrom.analysis.registered import RegistrationStatus
-    from ostrom.analysis.units import Observations
-    from ostrom.data.rundata import RunData
 
 
 def values_of(
@@ -25,10 +26,6 @@ def values_of(
     compared: str = "",
 ) -> tuple[Observations, tuple[str, ...]]:
     """Return the values of the requested agents, and the columns that split them."""
-    from ostrom.analysis.estimate import split_by
-    from ostrom.analysis.measure import measures
-    from ostrom.analysis.population import agents_in_question
-    from ostrom.analysis.units import observations
 
     values = observations(data, measures.named(measure), where, agents_in_question(agents, by, [compared]))
     return values, split_by(values, by, [compared], agents, mean=mean)
@@ -47,10 +44,6 @@ def frame_of(
     The notes of an unfinished run say how far it is; rows of a registered one have a ``label``.
     """
     import polars as pl
-
-    from ostrom.analysis.estimate import require_any
-    from ostrom.analysis.measure import measures
-    from ostrom.analysis.population import averaged_words
 
     listed = require_any(estimates, measures.named(measure), [data], compared=compared)
     label = {"label": registered.label} if registered.bound else {}

@@ -7,6 +7,7 @@ name that ends in a hash of their source, so that a run is never resumed with an
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.base import Mechanism
 from ostrom.memory import function as function_memory
+from ostrom.memory import memories
 from ostrom.memory.base import Memory
 from ostrom.models.providers import python as python_models
 
@@ -105,7 +107,8 @@ def names_for_objects(value: Any, key: str = "", name: str = "") -> Any:
         return {"strategy": _strategy(value, name)} if key != "strategy" else _strategy(value, name)
     if (axelrod := _axelrod(value)) is not None:
         return axelrod
-    if (key == "model" and callable(value)) or _is_async(value) or _takes_messages(value):
+    waits = inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(vars(type(value)).get("__call__"))
+    if (key == "model" and callable(value)) or waits or _takes_messages(value):
         return model_name(value, name) if key == "model" else {"model": model_name(value, name)}
     return _strategy(value, name) if callable(value) else value
 
@@ -126,21 +129,11 @@ def _is_memory(key: str) -> bool:
     return key.rpartition(".")[2] == "memory"
 
 
-def _is_async(value: Any) -> bool:
-    """Return whether calling it gives an awaitable: an async function, or an async ``__call__``."""
-    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(vars(type(value)).get("__call__"))
-
-
 def _takes_messages(value: Any) -> bool:
     """Return whether a function's only parameter is named ``messages``."""
-    return inspect.isroutine(value) and list(_parameters(value)) == ["messages"]
-
-
-def _parameters(value: Any) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(value).parameters
-    except (TypeError, ValueError):  # some builtins have no signature
-        return {}
+    with suppress(TypeError, ValueError):  # some builtins have no signature
+        return inspect.isroutine(value) and list(inspect.signature(value).parameters) == ["messages"]
+    return False
 
 
 def _rule_game(value: Game) -> dict[str, Any]:
@@ -182,8 +175,6 @@ def _strategy(value: Any, name: str) -> str:
 
 
 def _memory(value: Any) -> dict[str, Any]:
-    from ostrom.memory import memories
-
     return {"name": _register(memories, _name(value, ""), value, function_memory.from_code)}
 
 

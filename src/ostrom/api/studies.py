@@ -16,6 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
+from ostrom.analysis.estimate import contrast, estimate, trend
+from ostrom.analysis.measure import Measure
+from ostrom.analysis.registered import AskedContrast, RegisteredRun, registered_run, standing
+from ostrom.analysis.units import select
+from ostrom.api import commands
 from ostrom.api.frames import frame_of, values_of
 from ostrom.api.objects import model_name, names_for_objects
 from ostrom.api.threads import in_a_thread, inside_a_loop
@@ -44,9 +49,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ostrom.analysis.hypothesis import FactorTest
-    from ostrom.analysis.measure import Measure
-    from ostrom.analysis.registered import RegisteredRun
-    from ostrom.data.rundata import RunData
 
 
 @dataclass(frozen=True, repr=False)
@@ -327,8 +329,6 @@ class Run:
         ``agents`` is ``all`` or names others; ``mean_over_agents`` gives one row for all of them.
         Raises an error, as the command does, if no finished match has a value of the measure.
         """
-        from ostrom.analysis.estimate import estimate
-        from ostrom.analysis.registered import standing
 
         with self.data() as data:
             values, split = values_of(data, measure, by, where, agents, mean_over_agents)
@@ -347,9 +347,6 @@ class Run:
         mean_over_agents: bool = False,
     ) -> pl.DataFrame:
         """The difference of a measure between two levels of a factor: ``"a - b"``, or ``"* - b"`` for all."""
-        from ostrom.analysis.estimate import contrast
-        from ostrom.analysis.registered import AskedContrast, standing
-        from ostrom.analysis.units import select
 
         with self.data() as data:
             values, split = values_of(data, measure, by, where, agents, mean_over_agents, factor)
@@ -374,8 +371,6 @@ class Run:
         mean_over_agents: bool = False,
     ) -> pl.DataFrame:
         """The slope of a measure over a column of numbers."""
-        from ostrom.analysis.estimate import trend
-        from ostrom.analysis.registered import standing
 
         with self.data() as data:
             values, split = values_of(data, measure, by, where, agents, mean_over_agents, over)
@@ -385,7 +380,6 @@ class Run:
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
         """Test between the levels of a factor, as `ostrom test`."""
         from ostrom.analysis.hypothesis import test
-        from ostrom.analysis.registered import standing
 
         with self.data() as data:
             tests, registered = test(data, measure, factor, **options), standing([data])
@@ -394,7 +388,6 @@ class Run:
     @property
     def registered(self) -> RegisteredRun | None:
         """Return the registration status of a run with its deviations; None without registration."""
-        from ostrom.analysis.registered import registered_run
 
         with (
             open_folder(self.path) as opened,
@@ -419,7 +412,6 @@ class Run:
         ``intervals`` draws them for cells of few matches too; ``checklist`` writes only what a referee asks for.
         ``chart`` adds charts (as mappings or YAML) and panels (by name), or writes them alone to ``out``.
         """
-        from ostrom.api import commands
 
         if not as_paper and (as_ or reference):
             raise UsageError("as_ and reference need as_paper=True")
@@ -434,7 +426,6 @@ class Run:
 
     def transcript(self, match: int = 0, *, round: int | None = None, player: int | None = None) -> TableRows:
         """Return a match: every prompt, reply, and parsed answer."""
-        from ostrom.api import commands
 
         return TableRows(commands.transcript(self.path, match=match, round=round, player=player)["decisions"])
 
@@ -456,7 +447,6 @@ class Run:
         reference: str | None = None,
     ) -> Any:
         """The figures of this run beside the published ones, or with ``old`` its differences to another run."""
-        from ostrom.api import commands
 
         options = {
             "measure": measure, "by": by, "where": where, "margin": margin, "better": better,
@@ -512,7 +502,6 @@ class Run:
         safe: bool = False,
     ) -> dict[str, Path]:
         """Write the run for other tools, as `ostrom export` does, and say where the files are."""
-        from ostrom.api import commands
 
         written = commands.export(
             self.path, format=format, out=out, texts=texts, visits=visits, safe=safe, licence=licence

@@ -119,9 +119,11 @@ def headline(size: str, bound: Forecast, *, batch: bool = False) -> dict[str, st
         likely, most, hours = bound.likely_batch_usd, bound.batch_usd_with_retries, bound.waves.hours
     if not bound.calls and not bound.unpriced:
         return {"size": size, "hours": "no model to wait for", "money": "no calls of a model"}
-    usd = f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE"
-    if likely is not None:
-        usd = f"likely {money(likely)} USD, {'no bound' if most is None else f'at most {money(most)} USD'}"
+    usd = (
+        f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE"
+        if likely is None
+        else f"likely {money(likely)} USD, {'no bound' if most is None else f'at most {money(most)} USD'}"
+    )
     return {
         "size": f"{size}, likely {how_many(bound.likely_calls, 'call')}",
         "hours": likely_hours(hours),

@@ -15,6 +15,7 @@ import typer
 from ostrom.cli.output import Output
 from ostrom.engine.play_options import DECLARED
 from ostrom.engine.play_options import PlayOptions as PlayOptions  # commands import it from here
+from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Query
@@ -134,7 +135,6 @@ def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -
 
 def check_level(level: float) -> float:
     """Return a valid confidence level; others are refused."""
-    from ostrom.ground.errors import UsageError
 
     if not 0.5 <= level < 1:
         raise UsageError(f"--level must lie between 0.5 and 1 (found {level:g})")
@@ -159,7 +159,6 @@ def stated_query(
 
     from ostrom.analysis.estimate import Query
     from ostrom.analysis.units import EQUAL
-    from ostrom.ground.errors import UsageError
 
     equal = [EQUAL.fullmatch(text) for text in where]
     levels = {of[1]: [part.strip() for part in of[2].split(",")] for of in equal if of is not None}

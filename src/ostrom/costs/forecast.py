@@ -232,8 +232,12 @@ def may_batch_all(models: Iterable[str]) -> bool:
 
 def _usual_replies(plan: StudyPlan) -> str:
     """Describe the length of a choice in every style of a study."""
-    configs = [config for _, configs in plan.question_units() for config in configs if asks(config)]
-    tokens = {config.style: reply_of(config, Choice(("A", "B")))[0] for config in configs}
+    tokens = {
+        config.style: reply_of(config, Choice(("A", "B")))[0]
+        for _, configs in plan.question_units()
+        for config in configs
+        if asks(config)
+    }
     return ", ".join(f"{style} {how_many(of, 'token')} for a choice" for style, of in tokens.items())
 
 
@@ -309,9 +313,8 @@ class CostSum:
             return
         usual = CallSum(1.0) if not likely.calls else CallSum(*(part / likely.calls for part in astuple(likely)))
         longest = usual if not most else CallSum(*(part / most for part in astuple(bound)))
-        tokens_in = usual.characters / CHARACTERS_PER_TOKEN
-        if played is not None:
-            tokens_in = played.tokens_in / self._dense / self._longer
+        rehearsed_in = usual.characters / CHARACTERS_PER_TOKEN
+        tokens_in = rehearsed_in if played is None else played.tokens_in / self._dense / self._longer
         call = PerCall(
             max(longest.characters / CHARACTERS_PER_TOKEN * max(1.0, self._dense), tokens_in),
             usual.tokens_out if played is None else played.tokens_out,
@@ -431,8 +434,7 @@ class BudgetForecast:
         if self.verdict == "unknown":
             return f"budget of {self.budget:g} {unit}: the price is not known, so nobody can say whether it suffices"
         most = "no bound" if self.most is None else f"at most {_short(self.most)}"
-        needed = f"likely {_short(self.likely or 0)}, {most}"
-        return f"budget of {self.budget:g} {unit}: {self.verdict} ({needed})"
+        return f"budget of {self.budget:g} {unit}: {self.verdict} (likely {_short(self.likely or 0)}, {most})"
 
 
 def verdicts(bound: Forecast, budget: Budget, *, batch: bool = False) -> list[BudgetForecast]:
@@ -467,10 +469,5 @@ def _short(value: float) -> str:
 
 def missing_adapters(plan: StudyPlan) -> list[str]:
     """Return the adapters named by agents that are no file or folder."""
-    named = dict.fromkeys(
-        str(config.settings["adapter"])
-        for _, configs in plan.question_units()
-        for config in configs
-        if config.settings.get("adapter")
-    )
-    return [name for name in named if not Path(name).expanduser().exists()]
+    named = (config.settings.get("adapter") for _, configs in plan.question_units() for config in configs)
+    return [name for name in dict.fromkeys(map(str, filter(None, named))) if not Path(name).expanduser().exists()]

@@ -55,10 +55,8 @@ def text_lengths(form: Form, value: Any) -> list[int]:
     >>> text_lengths(Text(), "So be it."), text_lengths(Choice(("C", "D")), "C")
     ([9], [])
     """
-    if isinstance(form, Text):
-        return [len(str(value))]
     if not isinstance(form, Record) or not isinstance(value, Mapping):
-        return []
+        return [len(str(value))] if isinstance(form, Text) else []
     return [
         len(str(value[name]))
         for name, part in form.schema.get("properties", {}).items()

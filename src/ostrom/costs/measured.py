@@ -119,6 +119,7 @@ def measured_of(run: Run) -> Measured | None:
     if not calls:
         return None
     again, again_in = calls / max(1, firsts[0]), all_in / firsts[1] if firsts[1] else 1.0
+    took = [b.ended - b.at for b in read_batches(run.journal).values() if b.ended is not None and b.how != "failed"]
     means = {}
     for key, units in matches.items():
         call_total, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
@@ -130,7 +131,7 @@ def measured_of(run: Run) -> Measured | None:
         again,
         again_in,
         _characters(run, ids),
-        _hours(run),
+        sum(took) / len(took) / 3600 if took else None,
         means,
         _texts(run, [index for index, state in states.items() if state == "done"]),
         {model: sum(of) / len(of) for model, of in waited.items()},
@@ -161,11 +162,6 @@ def _characters(run: Run, ids: list[tuple[int, int]]) -> float | None:
     texts = sum(sum(len(text) for _, text in run.journal.prompt(call) or []) for call, _ in some)
     tokens = sum(count for _, count in some)
     return texts / tokens if tokens and texts else None
-
-
-def _hours(run: Run) -> float | None:
-    took = [b.ended - b.at for b in read_batches(run.journal).values() if b.ended is not None and b.how != "failed"]
-    return sum(took) / len(took) / 3600 if took else None
 
 
 def asks(config: AgentConfig) -> bool:

@@ -136,9 +136,8 @@ class RehearsingAgent(LanguageAgent):
         sent, limit = _characters(messages) + self._offered(decision, prompt), self.config.tool_limit
         self.calls.append((part, sent, min(usual, TOOL_CALL) if self.tools and not self.longest else usual, most))
         for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
-            more = call * TOOL_TURN
-            if self.longest:
-                more = call * LONGEST_RESULT + round(min(call * most, limit.tokens) * CHARACTERS_PER_TOKEN)
+            longest = call * LONGEST_RESULT + round(min(call * most, limit.tokens) * CHARACTERS_PER_TOKEN)
+            more = longest if self.longest else call * TOOL_TURN
             self.calls.append((f"{part}.after{call}", sent + more, usual, most))
         tokens = most if self.longest else usual
         more = round(tokens * CHARACTERS) - len(text) - 1
@@ -182,8 +181,6 @@ def _characters(messages: Sequence[Message]) -> int:
 
 def _written(answer: Answer, form: Form, prompt: Prompt) -> str:
     """An answer as a model would write it."""
-    if isinstance(form, Choice):
-        return f"[{prompt.labels.get(str(answer.value), answer.value)}]"
-    if isinstance(form, Number):
-        return f"[{answer.value}]"
+    if isinstance(form, Choice | Number):
+        return f"[{prompt.labels.get(str(answer.value), answer.value) if isinstance(form, Choice) else answer.value}]"
     return str(answer.value) if isinstance(form, Text) else orjson.dumps(answer.value).decode()

@@ -14,7 +14,7 @@ from ostrom.engine.plan import Budget
 from ostrom.ground.words import how_many
 from ostrom.studies.extensions import plan_class
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import Run, open_run
+from ostrom.studies.run import open_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +65,12 @@ class SeedPrice:
 def seed_price(run: str | Path, runs: str | Path = "runs", prices: Mapping[str, Any] | None = None) -> SeedPrice | None:
     """What one more seed of a run likely takes; None where no seeds can be added (shared or imported, people)."""
     with open_run(run, runs) as opened:
-        return _one_seed(opened, prices)
-
-
-def _one_seed(run: Run, prices: Mapping[str, Any] | None) -> SeedPrice | None:
-    manifest = run.manifest
-    elsewhere = plan_class(kind_of(manifest), str(run.folder.path)).resume_hint(manifest)
-    if elsewhere is not None or manifest.get("shared") is not None:
-        return None
-    study = run.plan.study
-    if study.people is not None:
-        return None
-    cost = forecast(
-        StudyPlan(study.model_copy(update={"seeds": 1}), run.plan.library, run.plan.file), prices, measured_of(run)
-    )
+        plan, manifest = opened.plan, opened.manifest
+        elsewhere = plan_class(kind_of(manifest), str(opened.folder.path)).resume_hint(manifest)
+        if elsewhere is not None or manifest.get("shared") is not None or plan.study.people is not None:
+            return None
+        one_seed = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
+        cost = forecast(one_seed, prices, measured_of(opened))
     return SeedPrice(
         1,
         cost.matches,

@@ -9,11 +9,10 @@ from ostrom.costs.rehearsing import Extreme, alike_steps
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
-from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import every_step, prepared
+from ostrom.studies.prompts import answering_player, every_step, prepared
 
 AT_ONCE = 20_000
 """Matches that are in play at once."""
@@ -43,9 +42,8 @@ def check_batch(plan: StudyPlan, most: int | None) -> None:
     if unable := [model for model in plan.models if not may_batch(model)]:
         raise UsageError(f"--batch: {unable[0]} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)")
     chains = Chains(plan)
-    for index in range(len(plan) // plan.study.seeds):
-        if plan.replicates_in_shard(index):
-            chains.add(plan.unit(index))
+    for index in filter(plan.replicates_in_shard, range(len(plan) // plan.study.seeds)):
+        chains.add(plan.unit(index))
     waves = chains.waves()
     allowed = MOST_WAVES if most is None else most
     if waves.count > allowed:
@@ -103,8 +101,9 @@ class Chains:
     def _bound(self, unit: Unit) -> int:
         players = range(len(unit.players))
         decisions = [unit.mechanism.decisions_of(unit.game, player, len(players)) for player in players]
-        calls = (decisions[player] * self._calls(unit, player) + self._notes(unit, player) for player in players)
-        return max(calls, default=0)
+        return max(
+            (decisions[player] * self._calls(unit, player) + self._notes(unit, player) for player in players), default=0
+        )
 
     def _notes(self, unit: Unit, player: int) -> int:
         memory = memories.build(unit.players[player].config.memory)
@@ -118,16 +117,12 @@ class Chains:
         for steps in (every_step(self.plan, unit), *extremes):
             chain = last = 0
             for step in steps:
-                chain += max((self._calls(unit, _who(unit, decision)) for decision in step), default=0)
+                chain += max((self._calls(unit, answering_player(unit, decision)) for decision in step), default=0)
                 last = max([last, *(decision.view.round for decision in step)])
             rounds = unit.mechanism.most_rounds(unit.game)
             chains.append(-(-chain * rounds // last) if 0 < last < rounds else chain)
         longest = max(chains)
         return longest + max(self._notes(unit, p) for p in range(len(unit.players))) if longest else 0
-
-
-def _who(unit: Unit, decision: Decision) -> int:
-    return decision.agent if decision.agent is not None and unit.players[decision.agent].observes else decision.player
 
 
 def _span(hours: float) -> str:

@@ -47,7 +47,10 @@ RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "top_k": ("must be a whole number of at least 0", lambda v: _is_number(v) and v >= 0 and v % 1 == 0),
     "max_tokens": ("must be a whole number of at least 1", lambda v: _is_number(v) and v >= 1 and v % 1 == 0),
     "seed": ("must be a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool)),
-    "stop": ("must be a text or a list of texts", lambda v: isinstance(v, str) or _are_texts(v)),
+    "stop": (
+        "must be a text or a list of texts",
+        lambda v: all(isinstance(item, str) for item in (v if isinstance(v, list) else [v])),
+    ),
     "reasoning_effort": ("must be a text", lambda v: isinstance(v, str)),
     "extra": ("must map names to values", lambda v: isinstance(v, dict)),
 }
@@ -135,10 +138,10 @@ def check_author(game: Game, seatings: Iterable[Sequence[Seated]], file: str | N
 def check_chances(seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
     """Refuse a framing that says all players choose by chances, if one of them does not."""
     for players in seatings:
-        if any(p.config.framing.chances for p in players if p.config.strategy is None):
-            for p in players:
-                if p.config.strategy is None and not p.observes and p.config.answer != "mixture":
-                    raise StudyError(
+        asked = [p for p in players if p.config.strategy is None]
+        for p in asked if any(p.config.framing.chances for p in asked) else ():
+            if not p.observes and p.config.answer != "mixture":
+                raise StudyError(
                         f"says that all players choose by chances; {p.name} answers with one action "
                         "(answer: mixture makes it choose by chances)",
                         file=file, key="agent.framing.chances", actual=True,
@@ -329,10 +332,6 @@ def _tried(strategy: Strategy, decision: Decision, otherwise: Any, *, strict: bo
         if strict or not isinstance(decision.form, Number) or not _is_number(wanted):
             raise
         return otherwise
-
-
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _is_number(value: object) -> bool:

@@ -178,8 +178,9 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
             )
         if old.version != new.version:  # a decision by an earlier version's rule stands
             looks[place] = old
-    rows = orjson.dumps([look.as_dict() for look in looks], option=orjson.OPT_INDENT_2)
-    write_atomically(path / FILE, rows, sync=True)
+    write_atomically(
+        path / FILE, orjson.dumps([look.as_dict() for look in looks], option=orjson.OPT_INDENT_2), sync=True
+    )
     return looks
 
 

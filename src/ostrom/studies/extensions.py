@@ -19,10 +19,6 @@ from ostrom.ground.registry import Registry
 from ostrom.ground.validation import Declared
 
 
-def _none_ship() -> list[dict[str, Any]]:
-    return []
-
-
 def _unknown(name: str) -> dict[str, Any]:
     raise UsageError(f"there is no shipped file {name!r} of this kind")
 
@@ -35,7 +31,7 @@ class FileKind:
     """Returns whether a file with these top-level keys is of this kind."""
     facts: Callable[[Path], dict[str, Any]]
     """Reads and checks a file and returns its facts; errors are OstromErrors."""
-    shipped: Callable[[], list[dict[str, Any]]] = _none_ship
+    shipped: Callable[[], list[dict[str, Any]]] = list
     """Returns one row for each shipped file of this kind."""
     as_written: Callable[[str], dict[str, Any]] = _unknown
     """Returns the content of a shipped file by its name."""

@@ -371,9 +371,7 @@ def type_spec(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
     >>> type_spec("grim"), type_spec("openai/gpt-4o")
     ({'strategy': 'grim'}, {'model': 'openai/gpt-4o'})
     """
-    if isinstance(spec, str):
-        return {"model": spec} if "/" in spec else {"strategy": spec}
-    return spec
+    return {"model" if "/" in spec else "strategy": spec} if isinstance(spec, str) else spec
 
 
 @contextmanager

@@ -26,7 +26,10 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
         check_plain(source, "study")
         return _with_seeds(deepcopy(dict(source)), "study"), "study"
     text = str(source)
-    return _with_seeds(_parse(builtin_studies().text(text), text), text), text
+    data = read_yaml(builtin_studies().text(text), text)
+    if not isinstance(data, dict):
+        raise StudyError(f"a study is a mapping of keys to values (found {in_words(data)})", file=text)
+    return _with_seeds(data, text), text
 
 
 def _with_seeds(data: dict[str, Any], file: str) -> dict[str, Any]:
@@ -36,13 +39,6 @@ def _with_seeds(data: dict[str, Any], file: str) -> dict[str, Any]:
         if unknown := [key for key in stated if key not in ("count", "shared")]:
             raise StudyError("unknown key", file=file, key=f"seeds.{unknown[0]}", allowed=("count", "shared"))
         data["seeds"], data["seeds_shared"] = stated.get("count", 1), stated.get("shared")
-    return data
-
-
-def _parse(text: str, file: str) -> dict[str, Any]:
-    data = read_yaml(text, file)
-    if not isinstance(data, dict):
-        raise StudyError(f"a study is a mapping of keys to values (found {in_words(data)})", file=file)
     return data
 
 
@@ -56,11 +52,9 @@ def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
 
 def mapping_at(value: Any, file: str, key: str) -> Mapping[str, Any]:
     """Return the mapping at a key of a study; empty if there is none."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping | None):
         raise StudyError("must map names to changes", file=file, key=key, actual=value)
-    return value
+    return value or {}
 
 
 def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:

@@ -54,8 +54,7 @@ class ForkPoint:
 
     def step_of(self, number: int) -> int | None:
         """The first step with a decision of this round or a later one; None if there is no such step."""
-        steps = enumerate(self.steps)
-        return next((step for step, due in steps if any(d.view.round >= number for d in due)), None)
+        return next((step for step, due in enumerate(self.steps) if any(d.view.round >= number for d in due)), None)
 
     def before(self, step: int) -> dict[Place, Journaled]:
         """The answers of all steps before this one."""

@@ -249,8 +249,7 @@ def _entry(model: str, names: Mapping[str, Any], key: str, file: str) -> dict[st
 def _factor(name: str, levels: Any, names: Mapping[str, Any], file: str) -> tuple[str, Any]:
     """Return a factor; one that sets a model by short names gets levels with these names."""
     compound = isinstance(levels, Mapping) and set(levels) == {"set", "to"}
-    path = str(levels["set"]) if compound else name
-    values = levels["to"] if compound else levels
+    path, values = (str(levels["set"]), levels["to"]) if compound else (name, levels)
     where = f"vary.{name}"
     if path.rpartition(".")[2] == "model" and isinstance(values, list):
         entries = {str(value): _entry(str(value), names, where, file) for value in values}
@@ -296,8 +295,9 @@ def load_study(
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
     data = with_addresses(with_options(data, file, models, seeds, budget), file)
-    stated = {key: with_baselines(value, key, file) for key, value in _with_game(data).items()}
-    study = validate(StudyFile, stated, file)
+    study = validate(
+        StudyFile, {key: with_baselines(value, key, file) for key, value in _with_game(data).items()}, file
+    )
     if study.answers:
         check_answers(study, read_study(source)[0], file)
     return with_files(study, folder_of(source), file)

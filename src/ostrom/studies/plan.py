@@ -178,9 +178,8 @@ class StudyPlan(Plan):
             key = tuple(level for level, counts in zip(levels, relevant, strict=True) if counts)
             if key not in sizes:
                 cell = self._cell(number)
-                generations = cell.mechanism.generations
-                sizes[key] = cell.size, len(cell.preparations), generations > 1
-                self.generations = max(self.generations, generations)
+                sizes[key] = cell.size, len(cell.preparations), cell.mechanism.generations > 1
+                self.generations = max(self.generations, cell.mechanism.generations)
             size, preparations, chained = sizes[key]
             if preparations or chained:
                 prepared[number] = preparations
@@ -404,8 +403,11 @@ class StudyPlan(Plan):
         return replace(cell, seatings=seatings)
 
     def _traits(self, number: int) -> dict[str, Any]:
-        levels = zip(self.factors, self.grid.levels(number), strict=True)
-        return {name: value for factor, level in levels for name, value in factor.levels[level].traits.items()}
+        return {
+            name: value
+            for factor, level in zip(self.factors, self.grid.levels(number), strict=True)
+            for name, value in factor.levels[level].traits.items()
+        }
 
     def _assign(self, data: dict[str, Any], path: str, value: Any, factor: str) -> None:
         if path.split(".")[0] not in self._base:

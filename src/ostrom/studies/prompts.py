@@ -246,11 +246,15 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
     by_player: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
     for decisions in _first_steps(unit, prepared(plan, unit).shortened()):
         for decision in decisions:
-            by_other = decision.agent is not None and unit.players[decision.agent].observes
-            by_player[decision.agent if by_other and decision.agent is not None else decision.player].append(decision)
+            by_player[answering_player(unit, decision)].append(decision)
         if all(len(own) >= enough for own in by_player.values()):
             break
     return {player: own[:enough] for player, own in by_player.items()}
+
+
+def answering_player(unit: Unit, decision: Decision) -> int:
+    """Return the player who answers a decision: an observer in place of a player, or the player."""
+    return decision.agent if decision.agent is not None and unit.players[decision.agent].observes else decision.player
 
 
 def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:

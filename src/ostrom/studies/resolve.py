@@ -35,7 +35,7 @@ from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
-from ostrom.models import Abilities, check_model
+from ostrom.models import check_model
 from ostrom.studies.checks import SAMPLED, long_tables
 from ostrom.studies.extensions import plan_class
 from ostrom.studies.factors import Factor, Grid, merge, on_top, overlap, read_factors, set_path, type_spec
@@ -160,8 +160,11 @@ def _assigned(data: Mapping[str, Any], factors: Sequence[Factor], levels: Sequen
 def _reached(cell: Mapping[str, Any]) -> bool:
     """Return whether the marker reaches some player of a cell."""
     people = cell.get("people") or {}
-    games = people.get("games") or {"": {}}
-    rules = [merge(cell, over).get(name) for over in games.values() for name in ("game", "mechanism")]
+    rules = [
+        merge(cell, over).get(name)
+        for over in (people.get("games") or {"": {}}).values()
+        for name in ("game", "mechanism")
+    ]
     if _marked([people, *rules, cell.get("seating"), cell.get("observers")]):
         return True
     agents = [on_top(cell.get("agent") or {}, type_spec(spec)) for spec in (cell.get("types") or {"": {}}).values()]
@@ -263,9 +266,11 @@ def check_plan(plan: StudyPlan) -> None:
     for config in plan.agents:
         check_code(config, plan.file)
         refuse_keys(config.commands, plan.file)
-        can = abilities.get(config.client or "")
-        if can is not None:
-            check_abilities(config, can, plan.file)
+        try:
+            if (can := abilities.get(config.client or "")) is not None:
+                refuse_unable(config, can, str(config.model))
+        except StudyError as error:
+            raise StudyError(error.problem, file=plan.file, key=error.key) from None
     try:
         try_prompts(plan)
     except StudyError as error:
@@ -295,14 +300,6 @@ def check_stop(plan: StudyPlan) -> None:
         planned_contrast(plan, plan.study.stop)
     except UsageError as error:
         raise UsageError(f"{plan.file}: stop: {error}") from None
-
-
-def check_abilities(config: AgentConfig, can: Abilities, file: str) -> None:
-    """Refuse to ask a model in a form that it cannot answer."""
-    try:
-        refuse_unable(config, can, str(config.model))
-    except StudyError as error:
-        raise StudyError(error.problem, file=file, key=error.key) from None
 
 
 def check_report(report: ReportRule, file: str) -> None:

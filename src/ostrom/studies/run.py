@@ -252,7 +252,8 @@ async def _play_once(
     runner: Runner | None = None
     try:
         for model in plan.models if options is None or not options.on_cluster else ():
-            models[model] = (open_models or _open)(model, plan.settings(model))
+            settings = plan.settings(model)
+            models[model] = open_models(model, settings) if open_models else open_model(model, **settings)
         runner = Runner(plan, folder, plan.library, models, options, open_models)
         await runner.open()
         folder.lock()
@@ -276,10 +277,6 @@ def check_commands(plan: Plan, options: PlayOptions) -> None:
     allow_commands(commands, options.allow_command, plan.file)
     if commands:
         _refuse_elsewhere(options, "the commands of a study run beside its matches, in this process alone")
-
-
-def _open(name: str, settings: Mapping[str, Any]) -> Model:
-    return open_model(name, **settings)
 
 
 async def _watched(runner: Runner, watch: Watch | None) -> Result:

@@ -30,7 +30,8 @@ def check_measure(
     tried: list[str] = []
     for played in [small_run(data)] if data is not None else [small_run(), amounts_run(), people_run()]:
         with played as runs:
-            if data is None and not _has_columns(part, runs[0]):
+            needs = [need.split(".") for need in part.needs]  # some columns exist only in runs with people
+            if data is None and not all(column in runs[0].columns(table) for table, column in needs):
                 continue
             has_values = [check_values(part, run) for run in runs]
             tried += [run.name for run in runs]
@@ -40,11 +41,6 @@ def check_measure(
         f"{part.name}: no match of the run {', '.join(tried)} has a value; "
         "give data=, a run in which some match has one"
     )
-
-
-def _has_columns(part: Measure, data: RunData) -> bool:
-    """Return whether a run has the columns of a measure; some exist only in runs with people."""
-    return all(column in data.columns(table) for table, column in (need.split(".") for need in part.needs))
 
 
 def check_declaration(part: Measure) -> None:
@@ -75,9 +71,8 @@ def check_values(part: Measure, data: RunData) -> int:
             assert column in row, f"{part.name}: its rows have no column {column!r}"
         match = row["match"]
         assert match in matches, f"{part.name}: match {match!r} is not in the run"
-        if "player" in row:
-            place = (match, row["player"])
-            assert place in places, f"{part.name}: match {match} has no player {row['player']!r}"
+        has_player = "player" not in row or (match, row["player"]) in places
+        assert has_player, f"{part.name}: match {match} has no player {row.get('player')!r}"
         rest = tuple(sorted((k, str(v)) for k, v in row.items() if k not in ("value", "weight")))
         assert rest not in seen, f"{part.name}: two values for {dict(rest)}"
         seen.add(rest)

@@ -83,13 +83,12 @@ def check_mechanism(
 
 def _prepared(rules: Mechanism, game: Game, seed: int, library: Library | None) -> Mechanism:
     """Return the mechanism with its preparations, each checked in the same way."""
-    facts = []
-    for seat in range(game.seats):
-        preparation = rules.preparation(game, seat)
-        if preparation is not None:
-            facts.append(
-                json.loads(json.dumps(dict(_check_play(preparation, game, 1000 + seed + seat, 1, library).facts)))
-            )
+    preparations = [(seat, rules.preparation(game, seat)) for seat in range(game.seats)]
+    facts = [
+        json.loads(json.dumps(dict(_check_play(preparation, game, 1000 + seed + seat, 1, library).facts)))
+        for seat, preparation in preparations
+        if preparation is not None
+    ]
     if facts:
         assert len(facts) == game.seats, f"{rules.name}: only some seats have a preparation"
         return rules.with_preparations(facts)
@@ -185,7 +184,8 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
 
 
 def _check_same(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
-    again = drive(rules, game, streams, lambda d, step: _answer_of(match, d, step))
+    players = [[decision.player for decision in due] for due in match.asked]
+    again = drive(rules, game, streams, lambda d, step: match.answers[step][players[step].index(d.player)])
     for what, one, two in (
         ("decisions", again.decisions, match.decisions),
         ("scores", again.outcome.scores, match.outcome.scores),
@@ -207,10 +207,6 @@ def _check_prefixes(rules: Mechanism, game: Game, match: Playing, streams: Strea
         )
         play.close()
         beside.close()
-
-
-def _answer_of(match: Playing, decision: Decision, step: int) -> Answer:
-    return match.answers[step][[d.player for d in match.asked[step]].index(decision.player)]
 
 
 def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int, preparation: bool) -> None:

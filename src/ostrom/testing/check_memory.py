@@ -28,11 +28,7 @@ def view_after(game: Game, rounds: Sequence[Round], seat: int = 0) -> View:
 def draws(seed: int = 0, player: int = 0) -> Draw:
     """Return keyed random draws as a match gives them to a player."""
     streams = Streams(seed, 7)
-
-    def draw(number: int, purpose: str) -> np.random.Generator:
-        return streams.generator(number, player, f"memory:{purpose}")
-
-    return draw
+    return lambda number, purpose: streams.generator(number, player, f"memory:{purpose}")
 
 
 def check_memory(memory: str | Mapping[str, Any] | Memory, *, histories: int = 6, seed: int = 0) -> None:
@@ -93,8 +89,7 @@ def _named(form: Form) -> tuple[int, ...]:
     if not isinstance(form, Record):
         return ()
     rounds = form.schema["properties"]["rounds"]
-    number = rounds["items"]
-    allowed = number["enum"] if "enum" in number else range(1, number["maximum"] + 1)
+    allowed = rounds["items"].get("enum") or range(1, rounds["items"]["maximum"] + 1)
     return tuple(allowed[::2][: rounds["maxItems"]])
 
 

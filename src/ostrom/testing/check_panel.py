@@ -45,9 +45,8 @@ def check_chart(
     part = panel_of(chart) if isinstance(chart, Mapping) else chart
     if isinstance(part, Chart):
         with small_run(data) as runs:
-            for run in runs:
-                for one in part.estimates(run):
-                    assert math.isfinite(one.value), f"{part.title}: no value for {dict(one.key)}"
+            for one in (one for run in runs for one in part.estimates(run)):
+                assert math.isfinite(one.value), f"{part.title}: no value for {dict(one.key)}"
     check_panel(part, data=data)
 
 
@@ -73,10 +72,9 @@ def _check_drawn(name: str, drawn: Drawn) -> None:
             assert len(row) == len(table.columns), (
                 f"{name}: table {table.name} has {len(table.columns)} columns and a row of {len(row)}"
             )
-            for value in row:
-                assert not (isinstance(value, float) and math.isnan(value)), (
-                    f"{name}: table {table.name} holds NaN; what is not known is None"
-                )
+            assert not any(isinstance(value, float) and math.isnan(value) for value in row), (
+                f"{name}: table {table.name} holds NaN; what is not known is None"
+            )
     for note in drawn.notes:
         assert isinstance(note, str) and note.strip(), f"{name}: an empty note"
 

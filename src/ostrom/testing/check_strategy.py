@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
-from itertools import count, product
+from itertools import chain, count, product
 from typing import Any
 
 import numpy as np
@@ -267,8 +267,9 @@ def check_stochastic(make: Make, game: Game) -> None:
 
 def _plays(strategy: Strategy, game: Game) -> bool:
     """Return whether the strategy, by its declarations, can play the game."""
-    lacks = (strategy.games_of_two and game.seats != 2, strategy.needs_cooperation and None in game.cooperative)
-    return not any(lacks)
+    return not (
+        (strategy.games_of_two and game.seats != 2) or (strategy.needs_cooperation and None in game.cooperative)
+    )
 
 
 def _random_profiles(game: Game, length: int, rng: np.random.Generator) -> list[Profile]:
@@ -284,8 +285,7 @@ def _random_profiles(game: Game, length: int, rng: np.random.Generator) -> list[
 
 
 def _all_profiles(game: Game, longest: int) -> Iterator[tuple[Profile, ...]]:
-    for length in range(longest + 1):
-        yield from product(list(game.profiles()), repeat=length)
+    return chain.from_iterable(product(list(game.profiles()), repeat=length) for length in range(longest + 1))
 
 
 def _alike(game: Game, seat: int) -> bool:

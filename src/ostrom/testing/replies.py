@@ -61,9 +61,8 @@ def answer(body: dict[str, Any]) -> str:
     stub = _STUB.search(prompt, prompt.rstrip().rfind("\n") + 1)  # the beginning of the answer
     if stub and (labels := re.findall(rf"\b{stub[1]} ([A-Z0-9]\w*)", prompt)):
         return _one_of(labels, draw)
-    options = list(dict.fromkeys(_BRACKETED.findall(last))) or list(dict.fromkeys(_BRACKETED.findall(prompt)))
-    if len(options) == 1:
-        options = options[0].split(" or ")
+    options = list(dict.fromkeys(_BRACKETED.findall(last) or _BRACKETED.findall(prompt)))
+    options = options[0].split(" or ") if len(options) == 1 else options
     if "JSON" in last:
         return _negotiated(last, draw) or _object(last, prompt, draw)
     plain = _PLAIN.search(last)
@@ -95,8 +94,11 @@ def prompt_of(body: dict[str, Any]) -> str:
     """The last user message, whatever shape its content has."""
     if "prompt" in body:
         return str(body["prompt"])
-    messages = reversed(body.get("messages") or [])
-    asked = (text_of(of.get("content")) for of in messages if of.get("role") == "user" and not _is_result(of))
+    asked = (
+        text_of(of.get("content"))
+        for of in reversed(body.get("messages") or [])
+        if of.get("role") == "user" and not _is_result(of)
+    )
     return next(asked, "")
 
 
@@ -123,8 +125,8 @@ def _wanted_call(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
 def schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
     """The JSON schema that a request demands of the reply, in the format of either API; None without one."""
     places = (body.get("response_format"), (body.get("output_config") or {}).get("format"))
-    stated = [of for of in places if isinstance(of, dict) and of.get("type") == "json_schema"]
-    return (stated[0].get("json_schema") or stated[0])["schema"] if stated else None
+    stated = (of for of in places if isinstance(of, dict) and of.get("type") == "json_schema")
+    return next(((of.get("json_schema") or of)["schema"] for of in stated), None)
 
 
 def instance(schema: dict[str, Any], draw: int) -> Any:
@@ -190,8 +192,12 @@ def _object(question: str, prompt: str, draw: int) -> str:
         keys = list(dict.fromkeys(_QUOTED.findall(question[: bounds.start()])))
         caps = {key: re.search(re.escape(key) + r"\D{1,20}?([0-9]+)", bounds[1]) for key in keys}
         return orjson.dumps(_mixture(keys, draw, {key: int(cap[1]) for key, cap in caps.items() if cap})).decode()
-    keys_of = enumerate(_keys(question, _LISTED.findall(prompt)).items(), 1)
-    return orjson.dumps({key: values[draw // n % len(values)] for n, (key, values) in keys_of}).decode()
+    return orjson.dumps(
+        {
+            key: values[draw // n % len(values)]
+            for n, (key, values) in enumerate(_keys(question, _LISTED.findall(prompt)).items(), 1)
+        }
+    ).decode()
 
 
 def _filled(blanks: str, dialogue: str, draw: int) -> str:

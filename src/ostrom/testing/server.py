@@ -15,6 +15,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Self
 
 import orjson
@@ -105,18 +107,16 @@ class LoopbackServer:
         return server
 
     def __enter__(self) -> Self:
-        ready = threading.Event()
+        ready = Future[None]()
         self._stop = asyncio.Event()
-        failure: list[BaseException] = []
 
         async def main() -> None:
             try:
                 server = await self.listen()
             except OSError as error:
-                failure.append(error)
+                ready.set_exception(error)
                 return
-            finally:
-                ready.set()
+            ready.set_result(None)
             await self._stop.wait()
             server.close()
             for connection in list(self._open):
@@ -125,9 +125,7 @@ class LoopbackServer:
 
         self._thread = threading.Thread(target=lambda: asyncio.run(main()), name="loopback-server", daemon=True)
         self._thread.start()
-        ready.wait()
-        if failure:
-            raise failure[0]
+        ready.result()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -248,8 +246,7 @@ def _error(status: int, kind: str, message: str, extra: str = "") -> bytes:
 
 
 def _refused(_: LoopbackServer, received: Received) -> bytes:
-    headers = received.headers
-    key = headers.get("authorization") or headers.get("x-api-key") or "no key"
+    key = received.headers.get("authorization") or received.headers.get("x-api-key") or "no key"
     return _error(401, "authentication_error", f"Incorrect API key provided: {key}")
 
 
@@ -265,7 +262,8 @@ FAILURES: dict[str | None, Callable[[LoopbackServer, Received], bytes]] = {
 }
 
 
-def _arguments() -> Any:
+def main() -> None:
+    """Run the server until it is interrupted."""
     import argparse
 
     parser = argparse.ArgumentParser(prog="python -m ostrom.testing.server", description="loopback test server")
@@ -279,7 +277,8 @@ def _arguments() -> Any:
     }
     for flag, settings in options.items():
         parser.add_argument(flag, **settings)
-    return parser.parse_args()
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(parser.parse_args()))
 
 
 async def _serve(options: Any) -> None:
@@ -293,14 +292,6 @@ async def _serve(options: Any) -> None:
     listening = await server.listen()
     print(server.url, flush=True)
     await listening.serve_forever()
-
-
-def main() -> None:
-    """Run the server until it is interrupted."""
-    from contextlib import suppress
-
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(_arguments()))
 
 
 if __name__ == "__main__":

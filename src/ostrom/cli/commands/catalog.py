@@ -76,9 +76,8 @@ def kind_of(text: str) -> str:
     ('game', 'memory')
     """
     word = text.strip().lower()
-    for one, many in KINDS.items():
-        if word in (one, many):
-            return one
+    if matching := [one for one, many in KINDS.items() if word in (one, many)]:
+        return matching[0]
     near = nearest(word, [*KINDS, *KINDS.values()])
     hint = f", did you mean {near!r}?" if near else ""
     raise UsageError(f"there is no kind of part called {text!r}{hint} (allowed: {', '.join(KINDS.values())})")
@@ -106,8 +105,10 @@ def list_parts(
     ]
     if first := [] if all_ else first_of(kind):
         titles, width = {row["name"]: row.get("title") for row in rows}, max(map(len, first))
-        more = Remark(f"{len(rows) - len(first)} more: ostrom list {kind} --all")
-        text = [*(f"{name:{width}}  {titles[name]}" for name in first), more]
+        text = [
+            *(f"{name:{width}}  {titles[name]}" for name in first),
+            Remark(f"{len(rows) - len(first)} more: ostrom list {kind} --all"),
+        ]
     if kind in ("studies", "mappings", "measures", "panels", "references"):
         text += [Remark(f"replication {name} cannot be used: {why}") for name, why in broken_replications().items()]
     return Output(rows, text)

@@ -10,7 +10,7 @@ import typer
 
 from ostrom.cli.options import AgentNames, Level, MeanOverAgents, Runs, Safe, opened_runs, run_names, standing
 from ostrom.cli.output import Csv, Output, TextTable, json_wanted
-from ostrom.ground.errors import UsageError
+from ostrom.ground.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
@@ -218,17 +218,15 @@ def test(
 
     A factor is any column of the matches. The answer names the unit of analysis, the design and the assumptions.
     """
+    from ostrom.analysis import hypothesis
     from ostrom.analysis.estimate import require_any
-    from ostrom.analysis.hypothesis import METHODS
-    from ostrom.analysis.hypothesis import test as tested
     from ostrom.analysis.looks import look_at
     from ostrom.analysis.population import ALL, agents_in_question, averaged_words, population_words
     from ostrom.analysis.units import condition, observations
-    from ostrom.ground.errors import UnknownName
 
     names, measure = _split(arguments)
-    if method is not None and method not in METHODS:
-        raise UnknownName("method", method, METHODS)
+    if method is not None and method not in hypothesis.METHODS:
+        raise UnknownName("method", method, hypothesis.METHODS)
     if type_ not in ("II", "III"):
         raise UsageError(f"--type must be II or III (found {type_!r})")
     part = _measure(measure)
@@ -236,7 +234,7 @@ def test(
         _check_columns(part, data)
         picked = condition(data, part, where or [])
         try:
-            tests = tested(
+            tests = hypothesis.test(
                 data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
                 where=picked, sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
                 agents=agents, mean_over_agents=mean_over_agents,
@@ -276,9 +274,8 @@ def _short(column: str, value: Any) -> Any:
     """Format a p-value with three significant digits; join sample sizes."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    if isinstance(value, float) and (column == "p" or column.startswith(("p_", "bf", "log_bf"))):
-        return f"{value:.3g}"
-    return value
+    digits = isinstance(value, float) and (column == "p" or column.startswith(("p_", "bf", "log_bf")))
+    return f"{value:.3g}" if digits else value
 
 
 def _split(arguments: list[str]) -> tuple[list[str], str]:

@@ -36,7 +36,7 @@ from ostrom.cli.options import (
     opened_runs,
     with_play_options,
 )
-from ostrom.cli.output import Output, Remark, TextItem, TextTable
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, print_stderr
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
@@ -144,7 +144,6 @@ def resume(
 
 def play_resolved(resolved: Resolved, folder: Path) -> Result:
     """Play a plan into a folder, with progress on stderr."""
-    from ostrom.cli.output import print_stderr
     from ostrom.engine.progress import watch_with
     from ostrom.studies.checks import SAMPLED, long_tables
     from ostrom.studies.resolve import save_session
@@ -216,8 +215,10 @@ def forecast_plan(resolved: Resolved, *, like: str | None = None, runs: Path | N
         resolved.options.max_connections,
     )
     missing = missing_adapters(plan)
-    one_seed = map(plan.unit, range(len(plan) // plan.study.seeds))
-    warnings = (planned_repeats(one_seed, plan.study.seeds), long_tables(plan.sample(SAMPLED)))
+    warnings = (
+        planned_repeats(map(plan.unit, range(len(plan) // plan.study.seeds)), plan.study.seeds),
+        long_tables(plan.sample(SAMPLED)),
+    )
     return Output(
         {
             "study": plan.name,

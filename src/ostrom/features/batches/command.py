@@ -56,8 +56,8 @@ def batches(
 async def state_of(endpoint: BatchEndpoint, batch: str) -> str:
     """Ask a service for the state of a batch."""
     status = await endpoint.retrieve(batch)
-    counted = status.ended_requests is not None
-    return f"{status.how}, {status.ended_requests} of {status.total} ended" if counted else status.how
+    ended = "" if status.ended_requests is None else f", {status.ended_requests} of {status.total} ended"
+    return f"{status.how}{ended}"
 
 
 async def cancel_batch(endpoint: BatchEndpoint, batch: str) -> str:

@@ -87,10 +87,8 @@ class BranchPlan(ForkPlan):
     def rules(self, index: int, changes: Mapping[str, Any]) -> Mechanism:  # noqa: ARG002
         """Return the rules of the parent match with the number of rounds that the branch sets, if it sets one."""
         own = {ROUNDS.partition(".")[2]: self.origin.changes[ROUNDS]} if ROUNDS in self.origin.changes else {}
-        rules = self.base.rules(self.origin.match, {**own, **changes})
-        if self.origin.given is not None:
-            rules = rules.with_preparations(self.origin.given)
-        return Branched(rules, self.origin.step)
+        rules, given = self.base.rules(self.origin.match, {**own, **changes}), self.origin.given
+        return Branched(rules if given is None else rules.with_preparations(given), self.origin.step)
 
     def unit(self, index: int) -> Unit:
         """Return the replicate with this index."""

@@ -224,20 +224,16 @@ class Checker:
         due = game.payoff(profile)
         paid = list(due)
         names = ", ".join(game.actions[s][a] for s, a in enumerate(profile))
-        for seat, move in enumerate(one.moves):
-            payoff = payoffs[seat]
-            if payoff is None:
-                continue
-            if abs(payoff - due[seat]) <= CLOSE:
-                paid[seat] = payoff
+        for seat, (move, payoff) in enumerate(zip(one.moves, payoffs, strict=True)):
+            if payoff is None or abs(payoff - due[seat]) <= CLOSE:
+                paid[seat] = due[seat] if payoff is None else payoff
                 continue
             column = str(move.columns.payoff)
             why = f"says {payoff:g}, but game {_called(game)} pays {due[seat]:g} for ({names})"
-            keep = self.policy == "keep"
             if not any(row.kind == "action" for row in one.bad):
                 self._bad(
                     match, one, move, column, "payoff", why, f"column {column} {why}", payoff, due[seat],
-                    "" if keep else f"payoff {due[seat]:g} as the game pays", fixable=True,
+                    "" if self.policy == "keep" else f"payoff {due[seat]:g} as the game pays", fixable=True,
                 )  # fmt: skip
             if self.policy == "repair":
                 notes[seat] = f"payoff repaired; the file says {payoff:g}"
@@ -260,11 +256,10 @@ class Checker:
         places: list[int | None] = []
         for seat, move in enumerate(one.moves):
             place = None if move.action is None else action_of(move, game, seat, self.mapping)
+            places.append(None if isinstance(place, str) else place)
             if isinstance(place, str):
                 column = str(move.columns.action)
                 self._bad(match, one, move, column, "answer", place, f"column {column} {place}", move.action)
-                place = None
-            places.append(place)
         return places
 
     def _payoffs(self, match: Recorded, one: _Round) -> list[float | None]:
@@ -375,10 +370,8 @@ def action_of(move: Move, game: Game, seat: int, mapping: Mapping) -> int | str:
     if text not in meanings:
         return f"is no answer that the mapping knows (found {move.action!r}; allowed: {', '.join(sorted(meanings))})"
     meant = meanings[text]
-    if isinstance(meant, str) and game.has_action(seat, meant):
-        return game.index(seat, meant)
-    if isinstance(meant, int) and 1 <= meant <= len(names):
-        return meant - 1
+    if game.has_action(seat, meant) if isinstance(meant, str) else 1 <= meant <= len(names):
+        return game.index(seat, meant) if isinstance(meant, str) else meant - 1
     raise StudyError(
         f"the mapping takes {move.action!r} for {meant!r}, which is no action of seat {seat + 1} in game "
         f"{game.name}",
@@ -409,6 +402,5 @@ def action_codes(move: Move, mapping: Mapping) -> dict[str, str | int] | str:
 
 def is_illegal(move: Move, game: Game, seat: int, mapping: Mapping) -> bool:
     """Return whether the mapping declares the recorded answer invalid."""
-    if mapping.illegal == "any":
-        return isinstance(action_of(move, game, seat, mapping), str)
-    return canonical(str(move.action)) in mapping.illegal
+    unreadable = mapping.illegal == "any" and isinstance(action_of(move, game, seat, mapping), str)
+    return unreadable or (mapping.illegal != "any" and canonical(str(move.action)) in mapping.illegal)

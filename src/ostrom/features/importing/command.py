@@ -50,8 +50,7 @@ def import_files(
     readers = [importers.get_instance(reader, Importer) for reader in importers]
     reader = next((one for one in readers if mapping is not None and one.reads(files[0], mapping)), None)
     if mapping is not None and reader is not None:
-        chosen = name or files[0].resolve().stem
-        return _ended(reader.read(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows))
+        return _ended(reader.read(files, mapping, name=name or files[0].resolve().stem, runs=runs, bad_rows=bad_rows))
     if mapping is None:
         if is_log(files[0]):
             chosen = name or files[0].stem.partition("_")[2].partition("_")[0] or files[0].stem
@@ -71,9 +70,11 @@ def _ended(result: Imported) -> Output:
 
 def _refusal(result: Imported) -> list[str]:
     rows = sum(len(cause.rows) for cause in result.refused)
-    hint = f"these cannot be dealt with by {result.policy}; --bad-rows skip or skip-match leaves them out"
-    if result.policy == "refuse":
-        hint = "--bad-rows skip | skip-match | keep | repair imports the rest"
+    hint = (
+        "--bad-rows skip | skip-match | keep | repair imports the rest"
+        if result.policy == "refuse"
+        else f"these cannot be dealt with by {result.policy}; --bad-rows skip or skip-match leaves them out"
+    )
     return [*map(str, result.refused), f"refused: {rows} bad rows of {how_many(len(result.refused), 'kind')} ({hint})"]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,12 @@ def import_logs(paths: Sequence[Path], *, name: str, runs: str | Path, bad_rows:
         "bad_rows": "keep",
     }
     mapping = validate(Mapping, rule, "mapping")
-    tables = [_table(path, number, about, samples, list(factors)) for number, (path, about, samples) in enumerate(logs)]
-    return import_tables([_joined(tables)], mapping, "mapping", name=name, runs=runs, policy=bad_rows or "keep")
+    # All logs are one table: match numbers are unique across the cells of a run.
+    first, *more = (_table(path, nth, about, of, list(factors)) for nth, (path, about, of) in enumerate(logs))
+    table = replace(first, lines=tuple(line for table in (first, *more) for line in table.lines))
+    if not table.lines:
+        raise StudyError("holds no rounds", file=table.file)
+    return import_tables([table], mapping, "mapping", name=name, runs=runs, policy=bad_rows or "keep")
 
 
 def _log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -85,12 +90,3 @@ def _table(
                 raise StudyError("does not hold its rounds", file=str(path), key=f"sample {nth}") from None
 
     return SourceTable(str(path), columns, tuple(lines()), "sample")
-
-
-def _joined(tables: Sequence[SourceTable]) -> SourceTable:
-    """Return all logs as one table; match numbers are unique across the cells of a run."""
-    first = tables[0]
-    lines = tuple(line for table in tables for line in table.lines)
-    if not lines:
-        raise StudyError("holds no rounds", file=first.file)
-    return SourceTable(first.file, first.columns, lines, first.unit)

@@ -96,9 +96,12 @@ def _pieces(
 def _wide(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
     _check_rounds(table, mapping, lines)
     seats = [mapping.seats[s] for s in sorted(mapping.seats)]
-    players = tuple(_constant_player(table, lines, seat) for seat in seats)
     return Recorded(
-        table.file, lines[0], players, tuple(tuple(_move(line, seat) for seat in seats) for line in lines), table.unit
+        table.file,
+        lines[0],
+        tuple(_constant_player(table, lines, seat) for seat in seats),
+        tuple(tuple(_move(line, seat) for seat in seats) for line in lines),
+        table.unit,
     )
 
 
@@ -304,8 +307,11 @@ class MappedGames:
             raise GameError(f"the table of games has no game {value}") from None
         except ValueError:
             raise GameError(f"game {value} of the table has a payoff that is no number") from None
-        payoffs = [[[a, b], [c, d]], [[e, f], [g, h]]]
-        return {"name": f"table_game_{value}", "actions": ["first", "second"], "payoffs": payoffs}
+        return {
+            "name": f"table_game_{value}",
+            "actions": ["first", "second"],
+            "payoffs": [[[a, b], [c, d]], [[e, f], [g, h]]],
+        }
 
 
 def recognised(game: Game, number: str) -> tuple[OrdinalGame, str] | None:

@@ -148,9 +148,10 @@ class MatchReader:
                 )
             )  # fmt: skip
             if done in ("skip", "skip-match"):
-                checked = replace(match.checked, illegal=f"{source.file}: {source.lines}: {why}")
                 self.ready[place] = replace(
-                    match, unit=replace(match.unit, rounds=max(1, length), numbers=None), checked=checked
+                    match,
+                    unit=replace(match.unit, rounds=max(1, length), numbers=None),
+                    checked=replace(match.checked, illegal=f"{source.file}: {source.lines}: {why}"),
                 )
 
     def as_numbers(self, ready: list[Ready]) -> list[Ready]:
@@ -174,11 +175,13 @@ class MatchReader:
 
     def notes(self) -> list[str]:
         """Return further notes for the report."""
-        demoted = [
-            f"{name} changes within {how_many(count, 'match')}: it is a column of the decisions table, not a factor"
-            for name, count in self._demoted.items()
+        return [
+            *(
+                f"{name} changes within {how_many(count, 'match')}: it is a column of the decisions table, not a factor"
+                for name, count in self._demoted.items()
+            ),
+            *self.games.notes.values(),
         ]
-        return [*demoted, *self.games.notes.values()]
 
 
 def _one_to_one(pairs: Sequence[tuple[str, str]]) -> bool:

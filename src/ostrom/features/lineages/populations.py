@@ -65,13 +65,12 @@ def populations(data: RunData) -> Iterator[Population]:
 
 def _history(first: int, rows: Sequence[Mapping[str, Any]]) -> Iterator[Population]:
     begun: tuple[tuple[str, ...], ...] = ()
-    ancestors: list[int] = []
-    parents: list[int] = []
+    ancestors, parents = list[int](), list[int]()
     for expected, row in enumerate(rows):
         facts = orjson.loads(row["facts"])
         if "genomes" not in facts or int(row["generation"]) != expected:
             return
-        genomes = tuple(tuple(genome) for genome in facts["genomes"])
+        genomes = tuple(map(tuple, facts["genomes"]))
         if not expected:
             begun, ancestors, parents = genomes, list(range(len(genomes))), list(range(len(genomes)))
         yield Population(
@@ -204,9 +203,8 @@ def spreading_sentences(data: RunData, most: int) -> list[SpreadSentence]:
             members += len(chain[0].genomes)
             first.update(s for genome in chain[0].genomes for s in set(genome))
             last.update(s for genome in chain[-1].genomes for s in set(genome))
-            for one in chain:
-                for sentence in {s for genome in one.genomes for s in genome}:
-                    since[sentence] = min(since.get(sentence, one.generation), one.generation)
+            for sentence, number in ((s, one.generation) for one in chain for genome in one.genomes for s in genome):
+                since[sentence] = min(since.get(sentence, number), number)
         rows += [
             SpreadSentence(label, s, since[s], first[s] / members, last[s] / members)
             for s in sorted(last, key=lambda s: (-last[s], s))[:most]
@@ -270,14 +268,12 @@ def _tree(
         order = sorted(range(len(one.genomes)), key=lambda m: (of[one.founders[m]], one.founders[m], m))
         height.update({(one.generation, member): place for place, member in enumerate(order)})
     points, lines = [], []
-    for one in chain:
-        for member, parent in enumerate(one.parents):
-            of_text = texts[of[one.founders[member]]]
-            point = {"x": one.generation, "y": height[one.generation, member], "of": of_text}
-            points.append(point)
-            if one.generation:
-                before = {"x": one.generation - 1, "y": height[one.generation - 1, parent]}
-                lines.append({**before, "x2": point["x"], "y2": point["y"], "of": of_text})
+    for one, member, parent in ((each, *pair) for each in chain for pair in enumerate(each.parents)):
+        point = {"x": one.generation, "y": height[one.generation, member], "of": texts[of[one.founders[member]]]}
+        points.append(point)
+        if one.generation:
+            before = {"x": one.generation - 1, "y": height[one.generation - 1, parent]}
+            lines.append({**before, "x2": point["x"], "y2": point["y"], "of": point["of"]})
     ticks = list(range(0, len(chain), 1 + len(chain) // 12))  # ticks at whole generations, at most twelve
     legend = {**canvas.legend(texts, title=None), "columns": 1} if len(texts) <= MOST_COLOURS else None
     shared = {
@@ -285,14 +281,11 @@ def _tree(
         "y": quantity("y", axis=None),
         "color": tinted("of", dict(zip(texts, tones, strict=True)), legend),
     }
-    layers = [marks("point", shared, points, filled=True, size=14, opacity=1)]
-    if lines:
-        layers.insert(
-            0,
-            marks(
-                "rule", {**shared, "x2": {"field": "x2"}, "y2": {"field": "y2"}}, lines, strokeWidth=0.8, opacity=0.6
-            ),
-        )
+    ends = {**shared, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    layers = [
+        *([marks("rule", ends, lines, strokeWidth=0.8, opacity=0.6)] if lines else []),
+        marks("point", shared, points, filled=True, size=14, opacity=1),
+    ]
     size = max(60, min(240, 5 * len(chain[0].genomes)))
     width = min(WIDTH, canvas.width - 30)
     return view(layers, width, size, canvas.title(title, width, bold=True))

@@ -101,9 +101,8 @@ def assortment(seen: Seen) -> float | None:
         if did is not None and around[player]:
             met = [bool(seen.cooperates[other]) for other in around[player]]
             shares[did].append(sum(met) / len(met))
-    if not shares[True] or not shares[False]:
-        return None
-    return sum(shares[True]) / len(shares[True]) - sum(shares[False]) / len(shares[False])
+    means = [sum(of) / len(of) for of in shares.values() if of]
+    return means[0] - means[1] if len(means) == 2 else None
 
 
 def mean_cluster(seen: Seen) -> float | None:

@@ -44,13 +44,33 @@ def tree(
     for name in names:
         plan = TreePlan(resolved.plan, name, runs=runs)
         folder, answer_count, bound = plan.folder, plan.known(), plan.forecast(options.rates)
-        entry = _entry(plan, folder.path, answer_count, bound.as_dict())
+        forecast = bound.as_dict()
+        entry: dict[str, Any] = {
+            "tree": plan.name,
+            "folder": str(folder.path),
+            "answers": plan.nodes,
+            "known": answer_count,
+            "complete": answer_count == plan.nodes,
+            "parts": [
+                {"type": s.name, "game": s.game.name, "seat": s.walk.seat + 1, "style": s.config.style,
+                 "answers": s.walk.nodes}
+                for s in plan.seats
+            ],
+            "forecast": {k: forecast[k] for k in COST},
+        }  # fmt: skip
         rows.append(entry)
         if answer_count == plan.nodes:
             show(Remark(f"{folder.path}: complete, {answer_count:,} answers"))
             continue
         show(
-            _table(plan),
+            TextTable(
+                f"{plan.name}: trees",
+                ["type", "model", "style", "game", "seat", "rounds", "answers"],
+                [
+                    [s.name, s.config.model, s.config.style, s.game.name, s.walk.seat + 1, s.walk.rounds, s.walk.nodes]
+                    for s in plan.seats
+                ],
+            ),
             *forecast_text(
                 plan.name,
                 f"{how_many(len(plan), 'tree')}, {how_many(plan.nodes, 'answer')}, {answer_count:,} known",
@@ -75,35 +95,7 @@ def tree(
     )
 
 
-def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "tree": plan.name,
-        "folder": str(folder),
-        "answers": plan.nodes,
-        "known": known,
-        "complete": known == plan.nodes,
-        "parts": [
-            {"type": s.name, "game": s.game.name, "seat": s.walk.seat + 1, "style": s.config.style,
-             "answers": s.walk.nodes}
-            for s in plan.seats
-        ],
-        "forecast": {k: forecast[k] for k in COST},
-    }  # fmt: skip
-
-
-def _table(plan: TreePlan) -> TextTable:
-    return TextTable(
-        f"{plan.name}: trees",
-        ["type", "model", "style", "game", "seat", "rounds", "answers"],
-        [
-            [s.name, s.config.model, s.config.style, s.game.name, s.walk.seat + 1, s.walk.rounds, s.walk.nodes]
-            for s in plan.seats
-        ],
-    )
-
-
 def _agreed() -> bool:
     """Ask for confirmation at a terminal; without a terminal return False."""
-    if json_wanted() or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    return ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")
+    person = not json_wanted() and sys.stdin.isatty() and sys.stdout.isatty()
+    return person and ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")

@@ -64,9 +64,8 @@ def build(
 
 
 def _own(folder: str, beside: str | None) -> list[tuple[Scenario, str]]:
-    here = Path(folder)
-    if beside is not None and not here.is_absolute() and (near := Path(beside) / here).is_dir():
-        here = near
+    near = Path(beside or "") / folder  # an absolute folder is itself
+    here = near if near.is_dir() else Path(folder)
     if not here.is_dir():
         raise StudyError("source scenarios: there is no such folder", actual=folder)
     paths = sorted(path for path in here.glob("*.yaml") if path.name != CAST)

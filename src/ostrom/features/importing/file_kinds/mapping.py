@@ -1,6 +1,5 @@
 """The file kind "mapping": the meaning of the columns of foreign files."""
 
-from collections.abc import Set
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,6 @@ from pydantic import BaseModel
 from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.importing.write import Importer, importers
 from ostrom.studies.extensions import FileKind
-
-
-def _recognises(keys: Set[str]) -> bool:
-    return "game" in keys and bool({"seats", "players"} & keys) and bool({"actions", "match"} & keys)
 
 
 def _facts(file: Path) -> dict[str, Any]:
@@ -39,4 +34,9 @@ def _as_written(name: str) -> dict[str, Any]:
     return rule.model_dump(mode="json", exclude_unset=True)
 
 
-FILE_KIND = FileKind(_recognises, _facts, _shipped, _as_written)
+FILE_KIND = FileKind(
+    lambda keys: "game" in keys and bool({"seats", "players"} & keys) and bool({"actions", "match"} & keys),
+    _facts,
+    _shipped,
+    _as_written,
+)

@@ -1,14 +1,14 @@
 """A society's network over time: one circle for each round, coloured by the members' actions or types."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import cos, pi, sin
 from typing import Any, Literal
 
 from ostrom.data.rundata import RunData
 from ostrom.features.societies.networks import Seen, facts_of, seen_rounds
 from ostrom.ground.values import grouped
-from ostrom.reports.canvas import Canvas, Drawing, Spec
+from ostrom.reports.canvas import Canvas, Spec, drawing
 from ostrom.reports.cells import spread, varied
 from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import grid, marks, quantity, tinted, view
@@ -36,12 +36,16 @@ class NetworkOverTime(Panel):
         colour: Literal["action", "type"] = "action",
         title: str | None = None,
     ) -> None:
-        if colour not in ("action", "type"):
-            raise ValueError(f"colour must be action or type (found {colour!r})")
-        if not 1 <= matches <= 12:
-            raise ValueError(f"matches must lie between 1 and 12 (found {matches})")
-        if rounds is not None and (isinstance(rounds, str) or not 1 <= len(rounds) <= 8):
-            raise ValueError(f"rounds must list 1 to 8 rounds (found {rounds!r})")
+        for holds, problem in (
+            (colour in ("action", "type"), f"colour must be action or type (found {colour!r})"),
+            (1 <= matches <= 12, f"matches must lie between 1 and 12 (found {matches})"),
+            (
+                rounds is None or (not isinstance(rounds, str) and 1 <= len(rounds) <= 8),
+                f"rounds must list 1 to 8 rounds (found {rounds!r})",
+            ),
+        ):
+            if not holds:
+                raise ValueError(problem)
         self.rounds, self.matches, self.colour = rounds, matches, colour
         self.title = title or self.title
 
@@ -62,21 +66,18 @@ class NetworkOverTime(Panel):
             if self.colour == "action"
             else {**dict(zip(members, colours(members), strict=True)), "sits out": LINE}
         )
-        circles: list[tuple[str, list[tuple[Seen, Mapping[str, Any], str]]]] = []
-        crowded = False
+        circles: list[tuple[str, Sequence[tuple[Seen, Mapping[str, Any], str]]]] = []
         for match in chosen:
-            picked = _picked(sorted(seen[match]), self.rounds)
+            picked = {at: seen[match][at] for at in _picked(sorted(seen[match]), self.rounds)}
             label = cell_label(heads[match], varied(data))
-            drawn: list[tuple[Seen, Mapping[str, Any], str]] = []
-            for at in picked:
-                one = seen[match][at]
-                crowded = crowded or len(one.links) > MOST_LINKS
-                drawn.append((one, facts[match], f"round {at}"))
+            drawn = [(one, facts[match], f"round {at}") for at, one in picked.items()]
+            circles.append((JOINT.join(filter(None, [f"match {match}", label])), drawn))
+            for at, one in picked.items():
                 active = [did for did in one.cooperates.values() if did is not None]
                 share = sum(active) / len(active) if active else None
                 rows.append([match, label, at, len(one.action), len(one.links), share])
-            circles.append((JOINT.join(filter(None, [f"match {match}", label])), drawn))
-        chart = self._circles(circles, tones)
+        crowded = any(len(one.links) > MOST_LINKS for _, drawn in circles for one, *_ in drawn)
+        chart = _circles(self._circle, circles, tones)
         what = "whether they cooperate" if self.colour == "action" else "the type they play as"
         caption = (
             f"Members of a society on a circle, coloured by {what}; lines are links, larger points have more of them. "
@@ -99,25 +100,6 @@ class NetworkOverTime(Panel):
             + "ORDER BY 1"
         )
         return spread([row["match"] for row in firsts if row["match"] in available], self.matches)
-
-    def _circles(
-        self, circles: Sequence[tuple[str, Sequence[tuple[Seen, Mapping[str, Any], str]]]], tones: Mapping[str, str]
-    ) -> Drawing:
-        """A row of circles for each match, in as many columns as fit."""
-
-        def draw(canvas: Canvas) -> Spec:
-            columns = max(1, int((canvas.width + 14) // (SIZE + 14)))
-            key = canvas.legend(tones, title=None)
-            rows = [
-                {
-                    "title": canvas.title(title, canvas.width, bold=True), "columns": columns, "spacing": 14,
-                    "concat": [self._circle(*one, tones, key) for one in drawn],
-                }
-                for title, drawn in circles
-            ]  # fmt: skip
-            return grid(rows, 1, spacing=16)
-
-        return draw
 
     def _circle(self, seen: Seen, facts: Mapping[str, Any], title: str, tones: Mapping[str, str], key: Spec) -> Spec:
         size = len(facts["homes"])
@@ -149,16 +131,33 @@ class NetworkOverTime(Panel):
     def _is(self, seen: Seen, player: int) -> str:
         if player not in seen.action:
             return "sits out"
-        if self.colour == "type":
-            return seen.agent[player]
-        return "cooperates" if seen.cooperates[player] else "does not cooperate"
+        did = "cooperates" if seen.cooperates[player] else "does not cooperate"
+        return seen.agent[player] if self.colour == "type" else did
+
+
+@drawing
+def _circles(
+    canvas: Canvas,
+    circle: Callable[..., Spec],
+    circles: Sequence[tuple[str, Sequence[tuple[Seen, Mapping[str, Any], str]]]],
+    tones: Mapping[str, str],
+) -> Spec:
+    """A row of circles for each match, in as many columns as fit."""
+    columns, key = max(1, int((canvas.width + 14) // (SIZE + 14))), canvas.legend(tones, title=None)
+    rows = [
+        {
+            "title": canvas.title(title, canvas.width, bold=True), "columns": columns, "spacing": 14,
+            "concat": [circle(*one, tones, key) for one in drawn],
+        }
+        for title, drawn in circles
+    ]  # fmt: skip
+    return grid(rows, 1, spacing=16)
 
 
 def _picked(available: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
     """Return the rounds to draw: the requested ones that were played, or four spread over the match."""
-    if wanted is not None:
-        return [number for number in wanted if number in available] or [available[-1]]
-    return spread(available, 4)
+    played = [number for number in wanted or () if number in available]
+    return spread(available, 4) if wanted is None else played or [available[-1]]
 
 
 CHART = NetworkOverTime
