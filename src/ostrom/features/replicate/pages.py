@@ -1,7 +1,7 @@
 """The page of a replication: claims and one chart first, then every table and figure in the order of the paper."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -142,25 +142,23 @@ def matches_needed(outcome: Replication) -> int:
     return 0 if widest is None else math.ceil(least_multiple(np.ones(1), 0.5 - widest, 0.5 + widest, 0.025))
 
 
-def _claims(lines: Iterable[ClaimLine]) -> Markup:
-    rows = []
-    before = ""
-    for line in lines:
-        name = _claim_name(line)
-        claim, before = (name if name != before else ""), name
-        rows.append(
-            Markup(
-                '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td data-label="guaranteed">{}</td>'
-                '<td data-label="ours">{}</td><td data-label="paper">{}</td></tr>'
-            ).format(
-                claim,
-                line.verdict.answer.replace(" ", "-"),
-                line.verdict,
-                _sure(line),
-                _run_cell(line),
-                _paper_cell(line),
-            )
+def _claims(lines: Sequence[ClaimLine]) -> Markup:
+    row = Markup(
+        '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td data-label="guaranteed">{}</td>'
+        '<td data-label="ours">{}</td><td data-label="paper">{}</td></tr>'
+    )
+    claims = [_claim_name(line) for line in lines]
+    rows = [
+        row.format(
+            claim if claim != before else "",
+            line.verdict.answer.replace(" ", "-"),
+            line.verdict,
+            _sure(line),
+            _run_cell(line),
+            _paper_cell(line),
         )
+        for before, claim, line in zip(["", *claims], claims, lines, strict=False)
+    ]
     names = ("claim", "as the paper reads it", "guaranteed", "ours", "paper")
     return Markup('<table class="claims"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(
         Markup("".join(f'<th scope="col">{name}</th>' for name in names)), Markup("").join(rows)

@@ -14,7 +14,7 @@ from ostrom.data.rundata import RunData, columns
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game, Profile
 from ostrom.games.parameters import shown
-from ostrom.ground.values import grouped
+from ostrom.ground.values import Derived, grouped
 from ostrom.reports.words import labels, pretty, written
 
 GameOf = Callable[[int], Game]
@@ -76,7 +76,7 @@ def played(
         for row in rows
         if row["action"] is not None
     )
-    cache: dict[int, tuple[Game, tuple[Profile, ...]]] = {}
+    equilibria = Derived[Game, tuple[Profile, ...]](lambda game: tuple(e.profile for e in pure_equilibria(game)))
     profiles = []
     crowds = grouped((match, row["player"]) for (match, *_), acted in rounds.items() for row in acted)
     for (match, *_), acted in sorted(rounds.items()):
@@ -84,13 +84,11 @@ def played(
         if len(acted) != game.seats or max(crowds[match]) > game.seats:
             continue  # a round in which not everybody acted, or a society
         by_seat = sorted(acted, key=lambda row: row["seat"])
-        if id(game) not in cache:
-            cache[id(game)] = game, tuple(e.profile for e in pure_equilibria(game))
         profile = tuple(game.index(seat, str(row["action"])) for seat, row in enumerate(by_seat))
         agents = [str(row["agent"]) for row in by_seat]
         agent = agents[0] if len(set(agents)) == 1 else " + ".join(agents)
         cell = {name: value for name, value in by_seat[0].items() if name not in column_names}
-        description = describe(game, profile, cache[id(game)][1], match=match, agent=agent, cell=cell)
+        description = describe(game, profile, equilibria(game), match=match, agent=agent, cell=cell)
         profiles.append(replace(description, exact=exact(match)) if exact else description)
     return profiles
 
