@@ -279,8 +279,8 @@ def test_a_match_is_named_only_if_it_moves_the_mean_by_more_than_half_its_interv
 
 def test_choices_are_counted_with_those_that_nobody_took(data: RunData) -> None:
     found = {(s.mechanism, s.agent, s.choice): s for s in action_shares(data)}
-    assert found["none", "c", "cooperate"].share == 1.0 and found["none", "c", "cooperate"].decisions == 8
-    assert found["none", "d", "cooperate"].share == 0.0 and found["none", "d", "cooperate"].stated == 0.0
+    assert found["none", "c", "cooperate"].chosen == found["none", "c", "cooperate"].decisions == 8
+    assert found["none", "d", "cooperate"].chosen == 0 and found["none", "d", "cooperate"].stated == 0.0
     assert ("mediation", "d", "delegate") in found
 
 

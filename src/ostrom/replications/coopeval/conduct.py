@@ -143,11 +143,6 @@ class ActionShare:
     stated: float | None
     """The mean stated probability of the choice, if all decisions of the type have odds."""
 
-    @property
-    def share(self) -> float:
-        """Return the share of the decisions in which this choice was made."""
-        return self.chosen / self.decisions
-
 
 def action_shares(data: RunData) -> list[ActionShare]:
     """Return the choices of finished matches; options that nobody took have share 0."""

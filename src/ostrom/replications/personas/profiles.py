@@ -7,6 +7,7 @@ Manoranjan & Gaikwad 2026 count them). Works for any one-shot game, with or with
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import ne
 from typing import Any
 
 from ostrom.analysis.determinism import Determinism
@@ -128,7 +129,7 @@ def describe(
         tragedy=all(profile[s] == game.defective[s] for s in seats),
         greens=tuple(profile[s] == game.cooperative[s] for s in seats),
         regrets=tuple(regret(game, s, profile) for s in seats),
-        distance=min((_changes(profile, e) for e in stable), default=None),
+        distance=min((sum(map(ne, profile, e)) for e in stable), default=None),
         cell=cell or {},
     )
 
@@ -167,10 +168,6 @@ def split(
         for kind in (types_in(profiles) if types is None else types)
         for key, own in grouped((tuple(p[c] for c in by), p) for p in of_type(profiles, kind)).items()
     ]
-
-
-def _changes(profile: Profile, other: Profile) -> int:
-    return sum(a != b for a, b in zip(profile, other, strict=True))
 
 
 def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
