@@ -78,9 +78,9 @@ def corpus(
         try:
             selection = probing.corpus(arm, rules)
         except Unscored as error:
-            lines = ["the corpus is not written: judges have not scored every reply"]
-            lines += trouble(error.result, " and asks again what failed")
-            return Output(messages=lines, code=exit_code(error.result))
+            unscored = "the corpus is not written: judges have not scored every reply"
+            more = trouble(error.result, " and asks again what failed")
+            return Output(messages=[unscored, *more], code=exit_code(error.result))
         if not selection.stages[0].kept and not selection.stages[0].dropped:
             raise UsageError(f"{', '.join(run)}: has no finished match with a reply of a model to select from")
         facts = summary(selection, rules, [one.name for one in open_runs], [one.name for one in judges])
@@ -89,8 +89,9 @@ def corpus(
         facts["agreement"] = agreed
     files = write_corpus(out, selection, facts)
     facts["scored_now"] = probing.scored
-    costs = [spent_data(result.tally) for result in probing.results]
-    document = {"corpus": str(out), "written": files, **facts, "spent": costs}
+    document = {
+        "corpus": str(out), "written": files, **facts, "spent": [spent_data(one.tally) for one in probing.results],
+    }  # fmt: skip
     end = (
         f"{facts['train']} training and {facts['val']} validation examples ({arm}); {facts['scored_now']} replies "
         f"scored now; {out}: {'written' if files else 'already up to date'}"
@@ -215,15 +216,14 @@ def train(
         f"{out}: {' and '.join(training.did) or 'already complete, nothing to do'}; {record['steps']} steps on "
         f"{record['device']}, loss {losses[0]:.3f} to {losses[-1]:.3f}{perplexity}"
     ]
-    wrong = parity is not None and not parity.held
-    if parity is not None:
-        lines.append(
-            f"embedded runtime against the training, four likeliest tokens at {parity.places} places: "
-            f"log-probabilities differ by at most {parity.adapter:.3f}; training moved them by up to {parity.moved:.3f}"
-        )
-    if wrong:
-        lines.append("mind: more than 0.2; the runtime does not play the adapter that was trained")
-    return Output(document, (), lines, int(wrong))
+    if parity is None:
+        return Output(document, (), lines)
+    lines += [
+        f"embedded runtime against the training, four likeliest tokens at {parity.places} places: "
+        f"log-probabilities differ by at most {parity.adapter:.3f}; training moved them by up to {parity.moved:.3f}",
+        *([] if parity.held else ["mind: more than 0.2; the runtime does not play the adapter that was trained"]),
+    ]
+    return Output(document, (), lines, int(not parity.held))
 
 
 def _tell(progress: Progress) -> None:

@@ -44,7 +44,10 @@ def summary(corpus: Corpus, rules: Rules, runs: Sequence[str], judges: Sequence[
         "published_parts": PUBLISHED_PARTS if corpus.arm == "forward" else None,
         "train": len(corpus.train),
         "val": len(corpus.val),
-        "cooperative_share": {"before": _cooperative(before), "after": _cooperative(after)},
+        "cooperative_share": {
+            part: _mean([trace.cooperative for trace in traces if trace.cooperative is not None])
+            for part, traces in (("before", before), ("after", after))
+        },
         "echoes": _echoes(before),
         "families_in_both_parts": len({e.trace.family for e in corpus.train} & {e.trace.family for e in corpus.val}),
         **({"matching": _matching(corpus.matching)} if corpus.matching is not None else {}),
@@ -73,9 +76,8 @@ def _stage(stage: Stage) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _cooperative(traces: Sequence[Trace]) -> float | None:
-    flags = [trace.cooperative for trace in traces if trace.cooperative is not None]
-    return sum(flags) / len(flags) if flags else None
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _echoes(traces: Sequence[Trace]) -> dict[str, int]:
@@ -90,17 +92,14 @@ def _echoes(traces: Sequence[Trace]) -> dict[str, int]:
 
 
 def _matching(matching: Matching) -> dict[str, Any]:
-    def mean(values: list[int]) -> float | None:
-        return sum(values) / len(values) if values else None
-
     return {
         "wanted": len(matching.pairs) + len(matching.without),
         "matched": len(matching.pairs),
         "shortfall": len(matching.without),
         "reasons": dict(Counter(reason for _, reason in matching.without).most_common()),
         "mean_words": {
-            "forward": mean([trace.words for trace, _ in matching.pairs]),
-            "placebo": mean([other.words for _, other in matching.pairs]),
+            "forward": _mean([trace.words for trace, _ in matching.pairs]),
+            "placebo": _mean([other.words for _, other in matching.pairs]),
         },
         "largest_difference_in_words": max((abs(a.words - b.words) for a, b in matching.pairs), default=None),
     }
@@ -138,15 +137,14 @@ TRAIN, VAL, FUNNEL, DROPS, CARD = "train.jsonl", "val.jsonl", "funnel.json", "dr
 
 def write_corpus(folder: Path, corpus: Corpus, facts: Mapping[str, Any]) -> bool:
     """Write all files of a corpus; False if identical files exist already."""
-    drops = (
-        {**trace.provenance(), "stage": stage.name, "reason": reason}
-        for stage in corpus.stages
-        for trace, reason in stage.dropped
-    )
     files = {
         TRAIN: _lines(example.as_dict(corpus.arm) for example in corpus.train),
         VAL: _lines(example.as_dict(corpus.arm) for example in corpus.val),
-        DROPS: _lines(drops),
+        DROPS: _lines(
+            {**trace.provenance(), "stage": stage.name, "reason": reason}
+            for stage in corpus.stages
+            for trace, reason in stage.dropped
+        ),
         CARD: dataset_card(facts).encode(),
         FUNNEL: orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n",
     }

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from ostrom.ground.errors import UsageError
@@ -164,9 +164,7 @@ class Example:
             "history_length": trace.history_length,
             "action": trace.action,
             "cooperative": trace.cooperative,
-            "scores": [
-                {"forward": s.forward, "quality": s.quality, "specificity": s.specificity} for s in trace.scores
-            ],
+            "scores": [asdict(score) for score in trace.scores],
             **self.note,
         }
 
@@ -303,7 +301,12 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
     """Run the funnel for one arm on the collected traces."""
     stages = [collected]
     if rules.leave_out:
-        stages.append(_left_in(collected.kept, rules.leave_out))
+        left_out = f"not of {', '.join(rules.leave_out)}"
+        stages.append(
+            sieve(
+                "leave out", left_out, collected.kept, lambda t: f"game {t.game}" if t.game in rules.leave_out else None
+            )
+        )
     source = stages[-1].kept
     _go_through(
         stages,
@@ -359,10 +362,4 @@ def _placebo(source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, sc
         tuple(examples[trace.place] for trace in train),
         tuple(examples[trace.place] for trace in val),
         pairing,
-    )
-
-
-def _left_in(traces: Sequence[Trace], games: Sequence[str]) -> Stage:
-    return sieve(
-        "leave out", f"not of {', '.join(games)}", traces, lambda t: f"game {t.game}" if t.game in games else None
     )

@@ -158,9 +158,8 @@ def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
 def pairs(base: Scores, adapter: Scores) -> list[Regression]:
     """Pair both models on the same items; differing items or prompts are refused."""
     compared = []
-    for name in sorted(base.keys() | adapter.keys()):
-        before, after = base.get(name, {}), adapter.get(name, {})
-        task, way, metric = name
+    for task, way, metric in sorted(base.keys() | adapter.keys()):
+        before, after = (scores.get((task, way, metric), {}) for scores in (base, adapter))
         if before.keys() != after.keys():
             raise UsageError(
                 f"{task}: lm-eval asked base and adapter other items ({len(before)} and {len(after)} of them)"

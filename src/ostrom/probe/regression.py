@@ -88,9 +88,8 @@ class Regression:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, with the detectable drop as a share."""
-        comparison = asdict(self.compared)
         detectable = self.compared.detectable
-        return {"task": self.task, **comparison,
+        return {"task": self.task, **asdict(self.compared),
                 "detectable_share": None if detectable is None else detectable / self.compared.pairs}  # fmt: skip
 
 

@@ -15,7 +15,7 @@ that goes in circles scores low); specificity: 6 and one more for each round, op
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -172,10 +172,7 @@ def _answer(request: Request) -> str:
         situation, reply = (orjson.loads(line) for line in quoted_lines[-2:])
     except ValueError:
         raise ModelError(f"{MODEL} reads the shipped prompt of judges only") from None
-    scores = scored(reply, situation)
-    return orjson.dumps(
-        {"forward": scores.forward, "quality": scores.quality, "specificity": scores.specificity}
-    ).decode()
+    return orjson.dumps(asdict(scored(reply, situation))).decode()
 
 
 class Unscored(Exception):

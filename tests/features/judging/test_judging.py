@@ -181,17 +181,14 @@ def test_two_judges_have_the_kappa_of_their_labels(tmp_path: Path) -> None:
         judged(run, *judges_of("scripted/judge", "scripted/other"))
     (corpus,) = judged_corpora(run.folder.path)
     # By hand: of 12 decisions both see it in 4, the first alone in 2, neither in 6.
-    found = {a.motive: a for a in agreements(corpus)}
-    assert (found["reciprocity"].first, found["reciprocity"].second) == (6, 4)
-    kappa = found["reciprocity"].kappa
-    assert kappa is not None and kappa.estimate.value == pytest.approx((10 / 12 - 1 / 2) / (1 / 2))
-    own = found["own_utility"].kappa
-    assert own is not None and own.estimate.value == pytest.approx(1.0)
-    assert found["equilibrium"].kappa is None and found["equilibrium"].why == "never labelled by either"
+    found = {a["motive"]: a for a in agreements(corpus)}
+    assert (found["reciprocity"]["first"], found["reciprocity"]["second"]) == (6, 4)
+    assert found["reciprocity"]["kappa"] == pytest.approx((10 / 12 - 1 / 2) / (1 / 2))
+    assert found["own_utility"]["kappa"] == pytest.approx(1.0)
+    assert found["equilibrium"]["kappa"] is None and found["equilibrium"]["why"] == "never labelled by either"
     # Over all 15 motives: 12 + 10 labels, of 180 ratings 178 alike.
-    overall = found[OVERALL].kappa
     chance = (12 * 10 + 168 * 170) / 180**2
-    assert overall is not None and overall.estimate.value == pytest.approx((178 / 180 - chance) / (1 - chance))
+    assert found[OVERALL]["kappa"] == pytest.approx((178 / 180 - chance) / (1 - chance))
     assert same_sets(corpus) == pytest.approx(10 / 12)
     # Shares are those of one judge, never of both in one pot.
     for judge, times in (("scripted/judge", 6), ("scripted/other", 4)):

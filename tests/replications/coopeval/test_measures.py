@@ -279,33 +279,34 @@ def test_a_match_is_named_only_if_it_moves_the_mean_by_more_than_half_its_interv
 
 def test_choices_are_counted_with_those_that_nobody_took(data: RunData) -> None:
     found = {(s.mechanism, s.agent, s.choice): s for s in action_shares(data)}
-    assert found["none", "c", "cooperate"].share == 1.0 and found["none", "c", "cooperate"].decisions == 8
-    assert found["none", "d", "cooperate"].share == 0.0 and found["none", "d", "cooperate"].stated == 0.0
+    assert found["none", "c", "cooperate"].chosen == found["none", "c", "cooperate"].decisions == 8
+    assert found["none", "d", "cooperate"].chosen == 0 and found["none", "d", "cooperate"].stated == 0.0
     assert ("mediation", "d", "delegate") in found
 
 
 def test_rates_of_conduct_are_read_from_the_tables(data: RunData) -> None:
     found = conduct_rates(data)
-    measures = {(r.mechanism, r.measure) for r in found}
+    measures = {(r["mechanism"], r["measure"]) for r in found}
     assert {("mediation", "delegates"), ("contracting", "signs"), ("contracting", "in_force")} <= measures
     for r in found:
-        assert r.estimate.value == pytest.approx(r.share)
-        low, high = r.estimate.bound_low, r.estimate.bound_high
-        assert low is not None and high is not None and 0 <= low <= r.share <= high <= 1
-        assert r.estimate.low is not None or "alike" in r.estimate.note
-    assert not any(r.mechanism in ("none", "reputation") for r in found)
+        assert r["estimate"].value == pytest.approx(r["share"])
+        low, high = r["estimate"].bound_low, r["estimate"].bound_high
+        assert low is not None and high is not None and 0 <= low <= r["share"] <= high <= 1
+        assert r["estimate"].low is not None or "alike" in r["estimate"].note
+    assert not any(r["mechanism"] in ("none", "reputation") for r in found)
     for mechanism in ("mediation", "contracting"):
-        wins = [r for r in found if (r.mechanism, r.measure) == (mechanism, "wins")]
+        wins = [r for r in found if (r["mechanism"], r["measure"]) == (mechanism, "wins")]
         # Four seatings in two replicates: eight winners among sixteen proposals.
-        assert sum(r.times for r in wins) == 8 and sum(r.occasions for r in wins) == 16
+        assert sum(r["times"] for r in wins) == 8 and sum(r["occasions"] for r in wins) == 16
 
 
 def test_the_unit_of_a_rate_is_a_match_and_matches_weigh_by_their_occasions(data: RunData) -> None:
-    (found,) = [r for r in conduct_rates(data) if (r.mechanism, r.agent, r.measure) == ("mediation", "d", "approves")]
+    place = ("mediation", "d", "approves")
+    (found,) = [r for r in conduct_rates(data) if (r["mechanism"], r["agent"], r["measure"]) == place]
     # Two replicates of cc, cd, dc, dd: d sits in three of the four, in dd twice; two proposals each.
-    assert (found.occasions, found.estimate.n, found.estimate.unit) == (2 * 4 * 2, 6, "match")
+    assert (found["occasions"], found["estimate"].n, found["estimate"].unit) == (2 * 4 * 2, 6, "match")
     assert estimate(data, "approves", ["agent"], where={"mechanism": "mediation", "agent": "d"}) == [
-        replace(found.estimate, key={"agent": "d"})
+        replace(found["estimate"], key={"agent": "d"})
     ]
 
 

@@ -121,9 +121,9 @@ def test_roles_come_from_the_memories_at_the_table() -> None:
 
 def test_a_correlation_without_variation_is_undefined_and_says_so() -> None:
     flat = forward_link(dict.fromkeys("abcd", 0.5), {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4})
-    assert flat.r is None and "constant" in flat.note
+    assert flat["r"] is None and "constant" in flat["note"]
     few = forward_link({"a": 0.1, "b": None}, {"a": 0.1, "b": 0.2})
-    assert few.r is None and few.cells == 1
+    assert few["r"] is None and few["cells"] == 1
 
 
 def test_the_prose_that_contradicts_table_13_is_a_doubt() -> None:

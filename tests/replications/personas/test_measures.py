@@ -92,7 +92,7 @@ def test_deterministic_matches_have_no_sampling_error() -> None:
     found = [replace(one(game, GREEN, *cell), exact=True) for game in (DEBT, WATER) for cell in CELLS]
     assert all(r.limits == (r.share, r.share) for r in rates(found, "nash_rate"))
     assert all(e.estimate.method == "exact" and e.points == 0 for e in effects(found))
-    assert {r.estimate.method for r in regrets(found)} == {"exact"}
+    assert {r["estimate"].method for r in regrets(found)} == {"exact"}
 
 
 def test_a_share_of_no_equilibria_is_undefined_not_zero() -> None:
@@ -222,11 +222,12 @@ def test_separated_cells_have_no_logistic_estimate() -> None:
 
 def test_regrets_and_distances_by_role() -> None:
     found = [one(DEBT, TRAGEDY), one(DEBT, (1, 1, 1, 0)), one(WATER, GREEN)]
-    table = {r.role: r for r in regrets(found, by=(), types=["all"])}
-    assert table["Citizen"].n == 3 and isclose(table["Citizen"].mean, 4 / 3)
-    assert table["Citizen"].best_replies == 2 and table["Industrialist"].best_reply_share == 1.0
+    table = {r["role"]: r for r in regrets(found, by=(), types=["all"])}
+    assert table["Citizen"]["n"] == 3 and isclose(table["Citizen"]["estimate"].value, 4 / 3)
+    assert table["Citizen"]["best_replies"] == 2
+    assert table["Industrialist"]["best_replies"] == table["Industrialist"]["n"]
     (spread,) = distances(found, by=(), types=["all"])
-    assert spread.counts == {0: 2, 1: 1} and spread.mean == pytest.approx(1 / 3)
+    assert spread["counts"] == {0: 2, 1: 1} and spread["mean"] == pytest.approx(1 / 3)
 
 
 def test_unknown_measures_are_refused() -> None:
@@ -251,12 +252,15 @@ def test_mentions_are_counted_where_all_rationales_of_the_paper_are_there(monkey
         {"match": match, "agent": "a", "persona": persona, "payoffs": "shown"}
         for match, persona in ((1, "yes"), (2, "no"), (3, "other"), (4, "yes"))
     ]
-    data: Any = SimpleNamespace(columns=lambda _: ["rationale"], records=lambda _: rows)
-    (found,) = reference._words(data, {1, 2, 3})
+    monkeypatch.setattr(reference, "played", lambda *_: [SimpleNamespace(match=number) for number in (1, 2, 3)])
+    run = {"factors": ("persona", "payoffs"), "records": lambda _: rows, "unit": None}
+    data: Any = SimpleNamespace(columns=lambda _: ["rationale"], **run)
+    games: Any = SimpleNamespace(of=None)
+    (found,) = reference.keyword_figures(data, games)
     assert (found.cell, found.agent, found.value) == (("shown", "yes", "all", "fair_mentions"), "a", 3.0)
     assert found.matches == 1
-    none: Any = SimpleNamespace(columns=lambda _: [])
-    assert list(reference._words(none, {1})) == []
+    none: Any = SimpleNamespace(columns=lambda _: [], **run)
+    assert list(reference.keyword_figures(none, games)) == []
 
 
 def test_a_contradiction_of_the_paper_in_one_line() -> None:

@@ -74,7 +74,9 @@ def test_regret_is_a_measure(data: RunData) -> None:
     by = ("agent", "persona", "payoffs", "role")
     asked = {tuple(e.key.values()): (e.value, e.low, e.high, e.n) for e in estimate(data, "regret", by)}
     told = regrets(profiles_of(data), types=["all"])
-    assert asked == {(*r.key.values(), r.role): (r.mean, r.estimate.low, r.estimate.high, r.estimate.n) for r in told}
+    assert asked == {
+        (*r["key"].values(), r["role"]): (e.value, e.low, e.high, e.n) for r in told for e in [r["estimate"]]
+    }
 
 
 def test_the_documented_test_does_not_warn_of_weights_that_are_equal(data: RunData) -> None:

@@ -15,8 +15,7 @@ from ostrom.games import build_game
 from ostrom.games.ordinal import ordinal_games
 from ostrom.ground.errors import UnknownName
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.repeated_games.contests import match_test, published_test
-from ostrom.replications.repeated_games.figures import first_right_rounds
+from ostrom.replications.repeated_games.figures import first_right_rounds, match_test, published_test
 from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, facing, favourite_of, together
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play

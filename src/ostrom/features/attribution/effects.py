@@ -82,13 +82,14 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
     looked_at = _Target(plan)
     chances = [looked_at.chance(answers.get(number, []), level) for number in range(len(plan.edits))]
     base, base_group = chances[0]
-    effects = []
-    for edit, (chance, group) in zip(plan.edits[1:], chances[1:], strict=True):
-        assert edit is not None
-        change, low, high = _difference(chance, group, base, base_group, level)
-        effects.append(
-            RoundEffect(edit.round, edit.back, edit.row, _round_text(plan, edit.back), chance, change, low, high)
+    effects = [
+        RoundEffect(
+            edit.round, edit.back, edit.row, _round_text(plan, edit.back), chance,
+            *_difference(chance, group, base, base_group, level),
         )
+        for edit, (chance, group) in zip(plan.edits[1:], chances[1:], strict=True)
+        if edit is not None
+    ]  # fmt: skip
     origin = plan.origin
     return Attribution(
         origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,
@@ -217,12 +218,12 @@ def draw_svg(attribution: Attribution, path: Path) -> bool:
         if e.change is not None
     ]
     rows = list(dict.fromkeys(e.row for e in attribution.effects))
-    legend = {"title": f"change in {attribution.what}"}
     encoding = {
         "x": {"field": "round", "type": "ordinal", "title": "remembered round", "axis": {"labelOverlap": True}},
         "y": nominal("what", title=None, sort=rows),
-        "color": quantity("change", scale={"scheme": "redblue", "domain": [-1, 1], "domainMid": 0}, legend=legend),
-    }
+        "color": quantity("change", scale={"scheme": "redblue", "domain": [-1, 1], "domainMid": 0},
+                          legend={"title": f"change in {attribution.what}"}),
+    }  # fmt: skip
     title = f"{attribution.run}, match {attribution.match}, round {attribution.round}: player {attribution.seat}"
     width = max(120, min(900, 14 * len({e.round for e in attribution.effects})))
     strip = marks("rect", encoding, stroke="#d0d0d0", strokeWidth=0.5)

@@ -94,8 +94,7 @@ class AttributionPlan(ForkPlan):
                 f"match {origin.match}, round {origin.round}: player {origin.seat} is shown no single rounds "
                 f"of the past (its memory is {write_spec(self.seated.config.memory)})"
             )
-        self.edits: list[Edit | None] = [None]
-        self.edits += edits(self.decision.view, self.rounds, origin.method, origin.last)
+        self.edits = [None, *edits(self.decision.view, self.rounds, origin.method, origin.last)]
         if len(self.edits) == 1:
             raise UsageError(
                 f"--method {origin.method}: no remembered round of game {unit.game.name} can be flipped, since "
@@ -188,10 +187,11 @@ def attribute(
     step, form = _step(run, point, match, number, seat, stage)
     opening = open_models or (lambda name, settings: open_model(name, **settings))
     measure = check_measure(point.unit.players[seat - 1], measure, opening, form)
+    chosen = point.answers[step, seat - 1, ""][0].value
     origin = AttributionOf(
         run=run.name, match=match, round=number, step=step, given=point.given, of=run.manifest.get("parent"),
         seat=seat, method=method, measure=measure, samples=samples if measure == "sample" else 1, last=last,
-        taken=_chosen_action(point, step, seat - 1),
+        taken=str(chosen) if isinstance(chosen, str | int | float) else None,
     )  # fmt: skip
     prefix = {place: answer for place, answer in point.answers.items() if place[0] < step}
     # A note written for this decision is part of what the player knew.
@@ -233,11 +233,6 @@ def _step(run: Run, point: ForkPoint, match: int, number: int, seat: int, stage:
     if 1 <= number <= point.rounds:
         raise UsageError(f"--seat {seat}: player {seat} of {where} has nothing to decide in round {number}")
     raise UsageError(f"--round {number}: {where} has rounds 1 to {point.rounds}")
-
-
-def _chosen_action(point: ForkPoint, step: int, player: int) -> str | None:
-    value = point.answers[step, player, ""][0].value
-    return str(value) if isinstance(value, str | int | float) else None
 
 
 def check_measure(

@@ -69,10 +69,6 @@ class Tournament:
         scores = mean_scores(self.matches)
         return {name: scores[name] for name in self.types if name in scores}
 
-    def matches_of(self) -> dict[str, int]:
-        """Return the number of matches in which each type played."""
-        return {name: sum(name in match.types for match in self.matches) for name in self.types}
-
     def tensor(self) -> PayoffTensor:
         """Return the payoff tensor; raise UsageError with the reason if there is none."""
         if self.society:
@@ -418,7 +414,7 @@ def entry_of(
         "cell": dict(tournament.cell),
         "types": list(tournament.types),
         "matches": len(tournament.matches),
-        "matches_of": tournament.matches_of(),
+        "matches_of": {name: sum(name in match.types for match in tournament.matches) for name in tournament.types},
         "unfinished": tournament.unfinished,
         "society": tournament.society,
         "mean": tournament.means(),
@@ -456,8 +452,9 @@ def write_evolution(
 ) -> None:
     """Write the whole report as JSON, the results per type and the paths as tables."""
     writer = write_csv if format == "csv" else write_parquet
-    numbers = dict.fromkeys(["mean", "share", "time", *RESULTS], float)
-    kinds: dict[str, type] = {**numbers, "matches": int, "step": int, "seed": int}
+    kinds: dict[str, type] = {
+        **dict.fromkeys(["mean", "share", "time", *RESULTS], float), **dict.fromkeys(["matches", "step", "seed"], int),
+    }  # fmt: skip
     try:
         out.mkdir(parents=True, exist_ok=True)
         text = orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str)

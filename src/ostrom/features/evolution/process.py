@@ -162,8 +162,7 @@ class Moran:
                 f"linear Moran fitness must be positive (found {float(np.nanmin(raw))!r} at selection "
                 f"{self.selection}); lower the selection or use the exponential mapping"
             )
-        logs: Floats = np.log(raw)
-        return logs
+        return np.asarray(np.log(raw))
 
     def log_ratio(self, mutant: Floats, resident: Floats) -> Floats:
         """log(T-/T+) = log fitness of the resident minus that of the mutant."""
@@ -268,9 +267,8 @@ def stationary(log_rates: npt.ArrayLike) -> Floats:
     weights[0] = 0.0
     for state in range(1, size):
         weights[state] = log_sum(weights[:state] + logs[:state, state])
-    shares: Floats = np.exp(weights - log_sum(weights))
-    total: Floats = shares / shares.sum()
-    return total
+    shares = np.exp(weights - log_sum(weights))
+    return np.asarray(shares / shares.sum())
 
 
 def log_invasion_rates(values: npt.ArrayLike, process: Process, population: int) -> Floats:

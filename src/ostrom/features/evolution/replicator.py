@@ -57,8 +57,7 @@ def _move(x: Floats, exponents: Floats) -> Floats:
     # A common factor cancels in Z; it is taken out only where exp() would overflow.
     excess = float(np.max(exponents[x > 0.0])) - _LARGEST_EXPONENT
     grown = x * np.exp(np.minimum(exponents - max(excess, 0.0), _LARGEST_EXPONENT))
-    after: Floats = grown / grown.sum()
-    return after
+    return np.asarray(grown / grown.sum())
 
 
 def continuous_replicator(

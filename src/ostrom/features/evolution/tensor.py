@@ -26,8 +26,7 @@ class Trajectory:
     @property
     def final(self) -> Floats:
         """Return the last population of the path."""
-        last: Floats = self.states[-1]
-        return last
+        return np.asarray(self.states[-1])
 
     @property
     def steps(self) -> int:

@@ -132,8 +132,8 @@ def _report(corpus: JudgedCorpus, factors: list[str], result: Result, decisions:
         "judges": list(corpus.judges),
         **spent_data(tally),
         "shares": [s.as_dict() for j in judges for f in factors for s in motive_shares(corpus, f, j)],
-        "tests": [d.as_dict() for j in judges for f in factors for d in dependences(corpus, f, j)],
-        "agreement": [a.as_dict() for a in agreements(corpus)],
+        "tests": [test for j in judges for f in factors for test in dependences(corpus, f, j)],
+        "agreement": agreements(corpus),
         "same_labels": same_sets(corpus),
     }
 

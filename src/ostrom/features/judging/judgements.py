@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -172,37 +172,6 @@ class MotiveShare:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
-    """The test of whether a motive depends on a factor: chi-square, Cramer's V, and a Holm-corrected p-value."""
-
-    judge: str
-    factor: str
-    motive: str
-    test: ChiSquare | None
-    holm: float | None
-    why: str | None
-    """The reason why there is no test; None if there is one."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return this as plain data, for JSON."""
-        test = {} if self.test is None else asdict(self.test)
-        return {
-            "judge": self.judge,
-            "factor": self.factor,
-            "motive": self.motive,
-            "chi_square": test.get("statistic"),
-            "df": test.get("df"),
-            "p": test.get("p"),
-            "p_holm": self.holm,
-            "cramers_v": test.get("cramers_v"),
-            "cramers_v_corrected": test.get("cramers_v_corrected"),
-            "n": test.get("n"),
-            "small_expected": test.get("small_expected"),
-            "why": self.why,
-        }
-
-
 def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTORS) -> Iterator[dict[str, Any]]:
     """Yield a map per corpus and factor with several levels; if no factor has several, one along the first factor.
 
@@ -219,7 +188,7 @@ def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTO
                 "titles": {**corpus.titles, NONE: "(none of them)"},
                 "shares": shares,
                 "decisions": {share.level: share.decisions for share in shares},
-                "tests": [test.as_dict() for test in dependences(corpus, factor)],
+                "tests": dependences(corpus, factor),
             }
 
 
@@ -233,8 +202,11 @@ def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -
     ]
 
 
-def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[Dependence]:
-    """Return a test per motive; p-values are Holm-corrected over the motives that could be tested."""
+def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[dict[str, Any]]:
+    """Test for each motive whether it depends on a factor: chi-square, Cramer's V, or ``why`` there is no test.
+
+    ``p_holm`` is corrected over the motives that could be tested.
+    """
     who = _judge(corpus, judge)
     levels = _levels(corpus, factor, who)
     names = [*(motive.name for motive in corpus.motives), NONE]
@@ -251,7 +223,20 @@ def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> 
     tested = [test.p for _, test, _ in tests if test is not None]
     adjusted = iter(holm(tested) if tested else ())
     return [
-        Dependence(who, factor, name, test, next(adjusted) if test is not None else None, why)
+        {
+            "judge": who,
+            "factor": factor,
+            "motive": name,
+            "chi_square": test and test.statistic,
+            "df": test and test.df,
+            "p": test and test.p,
+            "p_holm": next(adjusted) if test is not None else None,
+            "cramers_v": test and test.cramers_v,
+            "cramers_v_corrected": test and test.cramers_v_corrected,
+            "n": test and test.n,
+            "small_expected": test and test.small_expected,
+            "why": why,
+        }
         for name, test, why in tests
     ]
 
@@ -285,36 +270,10 @@ def _judge(corpus: JudgedCorpus, judge: str | None) -> str:
 OVERALL = "all motives"
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement of two judges on one motive over the decisions that both have judged."""
-
-    motive: str
-    first: int
-    """The number of decisions to which the first judge assigned the motive."""
-    second: int
-    decisions: int
-    kappa: Kappa | None
-    why: str | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return this as plain data, for JSON."""
-        kappa = self.kappa
-        return {
-            "motive": self.motive,
-            "decisions": self.decisions,
-            "first": self.first,
-            "second": self.second,
-            "kappa": None if kappa is None else kappa.estimate.value,
-            "ci": None if kappa is None else [kappa.estimate.low, kappa.estimate.high],
-            "agreement": None if kappa is None else kappa.agreement,
-            "why": self.why,
-        }
-
-
-def agreements(corpus: JudgedCorpus) -> list[Agreement]:
+def agreements(corpus: JudgedCorpus) -> list[dict[str, Any]]:
     """Return the agreement per motive, then over all motives and decisions together; empty with a single judge.
 
+    ``first`` and ``second`` count to how many of the decisions that both have judged each judge assigned the motive.
     With more than two passes, only the first two are compared.
     """
     if len(corpus.judges) < 2:
@@ -343,12 +302,20 @@ def _pairs(corpus: JudgedCorpus) -> list[tuple[Mapping[str, Any], Mapping[str, A
     return [(first[place], second[place]) for place in first if place in second]
 
 
-def _agreement(name: str, first: list[bool], second: list[bool], decisions: int) -> Agreement:
+def _agreement(name: str, first: list[bool], second: list[bool], decisions: int) -> dict[str, Any]:
+    kappa: Kappa | None = None
+    why = None
     try:
-        kappa: Kappa | None = cohens_kappa(first, second, unit="decision")
-        why = None
+        kappa = cohens_kappa(first, second, unit="decision")
     except StatisticsError as error:
-        kappa, why = None, str(error)
-        if decisions > 1 and not any(first) and not any(second):
-            why = "never labelled by either"
-    return Agreement(name, sum(first), sum(second), decisions, kappa, why)
+        why = "never labelled by either" if decisions > 1 and not any([*first, *second]) else str(error)
+    return {
+        "motive": name,
+        "decisions": decisions,
+        "first": sum(first),
+        "second": sum(second),
+        "kappa": kappa and kappa.estimate.value,
+        "ci": kappa and [kappa.estimate.low, kappa.estimate.high],
+        "agreement": kappa and kappa.agreement,
+        "why": why,
+    }

@@ -129,15 +129,13 @@ def _papers() -> Output:
         }
         for name, folder in papers().items()
     ]
-    table = TextTable(
-        "Papers that can be replicated",
-        ["paper", "citation", "studies", "presets"],
-        [
-            [row["paper"], row["citation"], ", ".join(dict.fromkeys(row["studies"])), ", ".join(row["presets"])]
-            for row in rows
-        ],
+    lines = [
+        [row["paper"], row["citation"], ", ".join(dict.fromkeys(row["studies"])), ", ".join(row["presets"])]
+        for row in rows
+    ]
+    return Output(
+        rows, [TextTable("Papers that can be replicated", ["paper", "citation", "studies", "presets"], lines)]
     )
-    return Output(rows, [table])
 
 
 def _play(

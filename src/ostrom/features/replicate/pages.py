@@ -1,7 +1,7 @@
 """The page of a replication: claims and one chart first, then every table and figure in the order of the paper."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -56,12 +56,11 @@ def write_page(
         sections = [_section(files, replication, one, cells, published) for one, cells in replication.exhibits]
         files.draw()
     sections += files.careful(replication.remarks)
-    cost = sum(run.usd for run in replication.runs)
     runs = [
         f"{run.name} ({run.study}, {how_many(run.seeds, 'seed')}, {how_many(run.calls, 'call')})"
         for run in replication.runs
     ]
-    agents = list(dict.fromkeys(agent for run in replication.runs for agent in run.agents))
+    agents = dict.fromkeys(agent for run in replication.runs for agent in run.agents)
     page = plain_page(
         f"Replication of {replication.paper.citation}",
         replication.plan.title,
@@ -77,7 +76,7 @@ def write_page(
             ("Agents", ", ".join(agents) or "none that is a model"),
             ("Wording", ", ".join(dict.fromkeys(run.wording for run in replication.runs))),
             ("Runs", "; ".join(runs)),
-            ("Spent", f"{cost:.2f} USD"),
+            ("Spent", f"{sum(run.usd for run in replication.runs):.2f} USD"),
             ("Printed spread", replication.paper.spread),
             ("Margins", "; ".join(map(_margin, replication.plan.margins))),
             ("Verdicts", RULE),
@@ -109,26 +108,29 @@ def _margin(one: Margin) -> str:
 def first_notes(outcome: Replication) -> list[str]:
     """Return the notes below the claims: guarantees, claims not judged or not played, and the decided share."""
     judged = [line for line in outcome.claims if line.verdict.answer in ("agrees", "differs")]
-    sure = sum(line.verdict.guaranteed for line in judged)
-    notes = [f"Guaranteed for every distribution: {sure} of {len(judged)} decided claims."]
-    if needed := matches_needed(outcome):
-        notes.append(f"A guarantee of single figures needs at least {needed:,} matches a cell.")
-    if any(line.claim.later for line in outcome.claims):
-        notes.append(
-            "Claims marked (later version) are stated in a later version of the paper than the one replicated."
-        )
-    if any(one.doubts for line in outcome.claims for one in line.published):
-        notes.append(f"{DOUBT.strip()} a printed figure in the range is in doubt.")
-    if alone := dict.fromkeys(line.claim.claim for line in outcome.claims if line.estimate and line.direction_alone):
-        notes.append(f"Judged by direction alone, the paper prints no size: {'; '.join(alone)}.")
-    notes += [f"Not judged: {one.claim}. {one.why}" for one in outcome.plan.not_judged]
-    notes += [
-        f"Not played: {', '.join(names)} ({'the study' if ' or ' not in study else 'a study'} {study})."
-        for study, names in outcome.not_played.items()
-    ]
+    sure, needed = sum(line.verdict.guaranteed for line in judged), matches_needed(outcome)
+    alone = dict.fromkeys(line.claim.claim for line in outcome.claims if line.estimate and line.direction_alone)
     decided, many = outcome.decided
-    notes.append(f"{decided} of {many} figures could be decided at this size{_counted(outcome.counts)}.")
-    return notes
+    notes: dict[str, Any] = {
+        f"Guaranteed for every distribution: {sure} of {len(judged)} decided claims.": True,
+        f"A guarantee of single figures needs at least {needed:,} matches a cell.": needed,
+        "Claims marked (later version) are stated in a later version of the paper than the one replicated.": any(
+            line.claim.later for line in outcome.claims
+        ),
+        f"{DOUBT.strip()} a printed figure in the range is in doubt.": any(
+            one.doubts for line in outcome.claims for one in line.published
+        ),
+        f"Judged by direction alone, the paper prints no size: {'; '.join(alone)}.": alone,
+    }
+    return [
+        *(note for note, applies in notes.items() if applies),
+        *(f"Not judged: {one.claim}. {one.why}" for one in outcome.plan.not_judged),
+        *(
+            f"Not played: {', '.join(names)} ({'the study' if ' or ' not in study else 'a study'} {study})."
+            for study, names in outcome.not_played.items()
+        ),
+        f"{decided} of {many} figures could be decided at this size{_counted(outcome.counts)}.",
+    ]
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -141,25 +143,23 @@ def matches_needed(outcome: Replication) -> int:
     return 0 if widest is None else math.ceil(least_multiple(np.ones(1), 0.5 - widest, 0.5 + widest, 0.025))
 
 
-def _claims(lines: Iterable[ClaimLine]) -> Markup:
-    rows = []
-    before = ""
-    for line in lines:
-        name = _claim_name(line)
-        claim, before = (name if name != before else ""), name
-        rows.append(
-            Markup(
-                '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td data-label="guaranteed">{}</td>'
-                '<td data-label="ours">{}</td><td data-label="paper">{}</td></tr>'
-            ).format(
-                claim,
-                line.verdict.answer.replace(" ", "-"),
-                line.verdict,
-                _sure(line),
-                _run_cell(line),
-                _paper_cell(line),
-            )
+def _claims(lines: Sequence[ClaimLine]) -> Markup:
+    row = Markup(
+        '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td data-label="guaranteed">{}</td>'
+        '<td data-label="ours">{}</td><td data-label="paper">{}</td></tr>'
+    )
+    claims = [_claim_name(line) for line in lines]
+    rows = [
+        row.format(
+            claim if claim != before else "",
+            line.verdict.answer.replace(" ", "-"),
+            line.verdict,
+            _sure(line),
+            _run_cell(line),
+            _paper_cell(line),
         )
+        for before, claim, line in zip(["", *claims], claims, lines, strict=False)
+    ]
     names = ("claim", "as the paper reads it", "guaranteed", "ours", "paper")
     return Markup('<table class="claims"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(
         Markup("".join(f'<th scope="col">{name}</th>' for name in names)), Markup("").join(rows)
@@ -326,7 +326,7 @@ def _picture(outcome: Replication, picture: Picture, published: Sequence[Publish
     facets = list(dict.fromkeys(row["facet"] for row in rows))
     domain = (0, 1) if picture.percent else None
     axis = picture.axis or pretty(one.title)
-    if all(_is_number(row["x"]) for row in rows):
+    if all(row["x"].replace(".", "", 1).isdigit() for row in rows):
         levels = sorted(dict.fromkeys(row["x"] for row in rows), key=float)
         chart = curves(
             rows, x=pretty(picture.x), y=axis, facets=facets, series=series, legend=None, levels=levels, domain=domain
@@ -343,7 +343,3 @@ def _picture(outcome: Replication, picture: Picture, published: Sequence[Publish
 
 def _row(at: tuple[str, str], series: str, mean: float, low: float | None, high: float | None) -> dict[str, Any]:
     return {"x": at[0], "facet": written(at[1]), "series": series, "mean": mean, "low": low, "high": high}
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdigit()

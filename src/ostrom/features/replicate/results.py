@@ -9,7 +9,6 @@ from typing import Any
 from ostrom.analysis.claims import games_of, read_mapping, references
 from ostrom.analysis.comparison import Line, compare
 from ostrom.analysis.estimate import Estimate, Query
-from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.moderated import NONE, Prior, moderated, prior_of, table_prior
 from ostrom.analysis.measure import measures
 from ostrom.analysis.published import POOLED, Other, published_beside
@@ -187,8 +186,7 @@ class Replication:
     @property
     def decided(self) -> tuple[int, int]:
         """Return how many figures were decided, and how many there are."""
-        counts = self.counts
-        return sum(counts.get(answer, 0) for answer in ("agrees", "differs")), sum(counts.values())
+        return sum(self.counts.get(answer, 0) for answer in ("agrees", "differs")), sum(self.counts.values())
 
     @property
     def counts(self) -> dict[str, int]:
@@ -459,8 +457,8 @@ def _line(question: _ClaimCase, prior: Prior) -> ClaimLine:
         for one in several
     ]
     if claim.count is not None:
-        number, of = claim.count.number, claim.count.of
-        verdict, sure, n, ends = count_verdict((v.answer for v, *_ in judged), number, of)
+        answers = (v.answer for v, *_ in judged)
+        verdict, sure, n, ends = count_verdict(answers, claim.count.number, claim.count.of)
         return replace(line, verdict=verdict, estimate=judged[0][1], tally=(sure, n, *ends))
     # An order differs if one pair does, and agrees if all pairs do.
     rank = {"differs": 0, "undecided": 1, "agrees": 2, "not comparable": 3}
@@ -475,10 +473,6 @@ def _line(question: _ClaimCase, prior: Prior) -> ClaimLine:
         return replace(line, verdict=verdict, estimate=replace(one, low=None, high=None))
     low, high = max(reach[0], inference.least), min(reach[1], inference.most)  # within the bounds of the measure
     return replace(line, verdict=verdict, estimate=replace(one, low=low, high=high))
-
-
-def _several_alike(inference: Inference) -> bool:
-    return inference.alike and any(part.n > 1 for part in inference.parts)
 
 
 def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, printed: Sequence[float]) -> PaperVerdict:
@@ -496,7 +490,8 @@ def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun, prior: Prior, prin
     # A claim of no difference is judged by two one-sided tests, that is by the 90 % interval.
     ends = None if inference is None else moderated(inference, prior, 0.9 if claim.expect == "equal" else 0.95)
     if inference is None or ends is None:
-        why = ALL_ALIKE if inference is None or inference.exact or _several_alike(inference) else ONE_MATCH
+        several_alike = inference is not None and inference.alike and any(part.n > 1 for part in inference.parts)
+        why = ALL_ALIKE if inference is None or inference.exact or several_alike else ONE_MATCH
         interval = Interval(one.value, None, None, run.seeds, scale=claim.scale)
         verdict = by_value(interval, claim.expect, claim.threshold, claim.smallest, printed, why)
     else:

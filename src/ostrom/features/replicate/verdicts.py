@@ -200,8 +200,8 @@ def cell_verdict(own: RunFigure, prior: Prior, printed: float, error: float, mar
     """Judge a figure against a printed one with a standard error; ``prior`` is that of its table."""
     gap, slack = own.value - printed, ROUNDING * max(1.0, abs(printed))
     if own.alike or (own.se is None and own.matches <= 1):
-        answer: Answer = "agrees" if abs(gap) <= margin + slack else "differs"
-        return PaperVerdict(answer, ALL_ALIKE if own.alike else ONE_MATCH, approximate=True)
+        why = ALL_ALIKE if own.alike else ONE_MATCH
+        return PaperVerdict("agrees" if abs(gap) <= margin + slack else "differs", why, approximate=True)
     if own.se is None:
         return PaperVerdict("undecided", "No interval is computed for it.", kind="cannot")
     if own.width > 3 * margin:

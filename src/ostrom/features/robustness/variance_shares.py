@@ -219,8 +219,7 @@ class _Layout:
         shares = shapley_shares(lambda terms: explained(terms, 0, 0), mains, rng)
         if self.pairs:
             shares += shapley_shares(lambda terms: explained(terms, mains, mains), len(self.pairs), rng)
-        residual: Floats = 1.0 - np.sum(shares, axis=0)
-        return shares, residual
+        return shares, 1.0 - np.sum(shares, axis=0)
 
     def balanced(self, counts: Floats) -> bool:
         """Whether every combination of levels occurs equally often."""
@@ -273,13 +272,11 @@ class _Fits:
         else:
             # A level can be missing in a resample; a tiny ridge keeps the equations solvable.
             solution = np.linalg.solve(inner + (1e-9 * self.n)[:, None, None] * np.eye(len(picked)), cross[:, :, None])
-        share: Floats = np.einsum("bi,bi->b", cross, solution[:, :, 0]) / self.total
-        return share
+        return np.asarray(np.einsum("bi,bi->b", cross, solution[:, :, 0]) / self.total)
 
 
 def _effect_columns(codes: Ints, levels: int) -> Floats:
-    columns: Floats = np.concatenate([np.eye(levels - 1), -np.ones((1, levels - 1))])[codes]
-    return columns
+    return np.concatenate([np.eye(levels - 1), -np.ones((1, levels - 1))])[codes]
 
 
 def _products(a: Floats, b: Floats) -> Floats:

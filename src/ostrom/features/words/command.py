@@ -79,14 +79,17 @@ def traces(
         ],
     )  # fmt: skip
     modes = ", ".join(f"{one.name.replace('_', ' ')} {one.mode}" for one in lists)
-    text = [
-        _counts(rows, groups, table.lexicons, [ratio.name for ratio in table.ratios]) if rows else None,
-        f"matched as: {modes}" if rows else None,
-        rule_table if rules else None,
-        Remark(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}"),
-        Remark(f"{apart} traces of unfinished matches are in the file but not in the summary.") if apart else None,
-    ]
-    return Output(document, text, standing=registered)
+    return Output(
+        document,
+        [
+            _counts(rows, groups, table.lexicons, [ratio.name for ratio in table.ratios]) if rows else None,
+            f"matched as: {modes}" if rows else None,
+            rule_table if rules else None,
+            Remark(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}"),
+            Remark(f"{apart} traces of unfinished matches are in the file but not in the summary.") if apart else None,
+        ],
+        standing=registered,
+    )
 
 
 def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon, ...]:

@@ -119,8 +119,7 @@ def save(folder: Path, layers: dict[str, Any], shape: Shape, base: str, dtype: s
 
 def read(folder: Path) -> dict[str, Any]:
     """The tensors of a saved adapter."""
-    weights: dict[str, Any] = needed("safetensors.torch").load_file(str(folder / WEIGHTS))
-    return weights
+    return dict(needed("safetensors.torch").load_file(str(folder / WEIGHTS)))
 
 
 _NAME = re.compile(r"base_model\.model\.(?P<module>.+)\.(?P<part>lora_[AB])\.weight")
@@ -279,13 +278,11 @@ def _difference(trained: Sequence[Sequence[Any]], logprobs: dict[int, float]) ->
 
 
 def _token_chances(runtime: Runtime, place: dict[str, Any], scale: float) -> dict[int, float]:
-    messages = list(place["messages"])
-    if place["begun"]:
-        messages.append({"role": "assistant", "content": place["begun"]})
+    begun = [{"role": "assistant", "content": place["begun"]}] if place["begun"] else []
     pieces: list[dict[str, Any]] = []
     body = {
-        "messages": messages, "max_tokens": 1, "temperature": 0.0, "logprobs": True, "top_logprobs": TOKENS,
-        "cache_prompt": False, "lora": [{"id": 0, "scale": scale}],
+        "messages": [*place["messages"], *begun], "max_tokens": 1, "temperature": 0.0, "logprobs": True,
+        "top_logprobs": TOKENS, "cache_prompt": False, "lora": [{"id": 0, "scale": scale}],
     }  # fmt: skip
     runtime.chat(body, threading.Event(), pieces.append)
     for piece in pieces:

@@ -323,7 +323,7 @@ def _train(
         "losses": progress.losses,
         "held_out_loss": {"base": before, "adapter": after},
         "held_out_perplexity": {"base": _exp(before), "adapter": _exp(after)},
-        "device": _device_name(device),
+        "device": str(needed("torch").cuda.get_device_name()) if device == "cuda" else "cpu",
         "dtype": dtype,
         "seconds_of_last_session": round(time.monotonic() - start, 1),
         "versions": {"ostrom": __version__, **versions("torch", "transformers", "gguf")},
@@ -372,10 +372,6 @@ def _device(wanted: str) -> str:
     if wanted == "cuda" and not torch.cuda.is_available():
         raise UsageError("--device cuda: this machine has no GPU that torch can use (allowed: auto, cpu)")
     return wanted
-
-
-def _device_name(device: str) -> str:
-    return str(needed("torch").cuda.get_device_name()) if device == "cuda" else "cpu"
 
 
 def _exp(loss: float | None) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.population import ALL
 from ostrom.data.rundata import RunData
@@ -33,25 +33,6 @@ Place = tuple[int, int]
 BY = ("mechanism", "game", "agent")
 
 
-@dataclass(frozen=True, slots=True)
-class ConductRate:
-    """How often a type did something, out of its occasions."""
-
-    mechanism: str
-    game: str
-    agent: str
-    measure: str
-    times: int
-    occasions: int
-    estimate: Estimate
-    """The share of occasions, with an interval over matches."""
-
-    @property
-    def share(self) -> float:
-        """The share of occasions."""
-        return self.times / self.occasions
-
-
 def conduct_measure(name: str, definition: str) -> Measure:
     """Return the measure of one of the ``MEASURES``; a match is weighted by its occasions."""
 
@@ -72,8 +53,8 @@ def conduct_measure(name: str, definition: str) -> Measure:
     )
 
 
-def conduct_rates(data: RunData) -> list[ConductRate]:
-    """All rates that finished matches have occasions for."""
+def conduct_rates(data: RunData) -> list[dict[str, Any]]:
+    """Return how often each type did something, out of its occasions; with a share over matches as ``estimate``."""
     decisions, matches = _rows(data)
     types = {(row["match"], row["player"]): _type(row) for row in (*decisions, *matches)}
     by_name = tallies(decisions, matches)
@@ -82,7 +63,14 @@ def conduct_rates(data: RunData) -> list[ConductRate]:
         if counts := grouped((types[place], tally) for place, tally in by_name.get(name, {}).items()):
             shares = {_type(e.key): e for e in estimate(data, name, BY, agents=ALL)}
             rate_rows += [
-                ConductRate(*key, name, times, occasions, shares[key])
+                {
+                    **dict(zip(BY, key, strict=True)),
+                    "measure": name,
+                    "times": times,
+                    "occasions": occasions,
+                    "share": times / occasions,
+                    "estimate": shares[key],
+                }
                 for key, of in counts.items()
                 for times, occasions in [_summed(of)]
             ]
@@ -154,11 +142,6 @@ class ActionShare:
     matches: int
     stated: float | None
     """The mean stated probability of the choice, if all decisions of the type have odds."""
-
-    @property
-    def share(self) -> float:
-        """Return the share of the decisions in which this choice was made."""
-        return self.chosen / self.decisions
 
 
 def action_shares(data: RunData) -> list[ActionShare]:

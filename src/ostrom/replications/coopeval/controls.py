@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ostrom.analysis.estimate import Estimate, combined, fixed
 from ostrom.analysis.measure import Measure
@@ -55,18 +55,10 @@ def sentences(found: Sequence[Estimate], by: Sequence[str]) -> list[str]:
     return texts
 
 
-class Analyses(NamedTuple):
-    """Analyses of variance: rows of both tables, and a remark on groups without one."""
-
-    variance: list[list[Any]]
-    pairs: list[list[Any]]
-    without: str
-
-
 def analyses(
     data: RunData, measure: Measure, factor: str, by: Sequence[str], where: Mapping[str, Any] | None
-) -> Analyses:
-    """Return incentives by words (two-way), and all pairs of arms, for every suitable group."""
+) -> dict[str, Any]:
+    """Return rows of incentives by words (two-way), of all pairs of arms, and a remark on groups without these."""
     lines, pairs, undefined = list[list[Any]](), list[list[Any]](), Counter[str]()
     for key, rows in observations(data, measure, where).groups(by).items():
         units = [(u.rows[0][factor], u.value) for u in per_match(rows).values()]
@@ -84,11 +76,11 @@ def analyses(
             continue
         lines += [[*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in both.sources]
         pairs += [[*key, c.key["comparison"], c.value, c.low, c.high, c.p] for c in one.comparisons]
-    return Analyses(lines, pairs, _without(undefined))
+    return {"variance": lines, "pairs": pairs, "without": _without(undefined)}
 
 
-def two_way(data: RunData, measure: Measure, factors: Sequence[str], by: Sequence[str]) -> Analyses:
-    """Return two factors with interaction and Tukey's pairwise comparisons, matches as unit, by group."""
+def two_way(data: RunData, measure: Measure, factors: Sequence[str], by: Sequence[str]) -> dict[str, Any]:
+    """Return rows of two factors with interaction, of Tukey's comparisons, and a remark on groups without these."""
     lines, pairs, undefined = list[list[Any]](), list[list[Any]](), Counter[str]()
     for key, rows in observations(data, measure).groups(by).items():
         units = list(per_match(rows).values())
@@ -100,7 +92,7 @@ def two_way(data: RunData, measure: Measure, factors: Sequence[str], by: Sequenc
             continue
         lines += [[*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in fit.sources]
         pairs += [[*key, c.key["factor"], c.key["comparison"], c.value, c.low, c.high, c.p] for c in fit.comparisons]
-    return Analyses(lines, pairs, _without(undefined))
+    return {"variance": lines, "pairs": pairs, "without": _without(undefined)}
 
 
 def _without(undefined: Mapping[str, int]) -> str:

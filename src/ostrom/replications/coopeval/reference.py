@@ -46,10 +46,9 @@ def _missing(found: PublishedMatches) -> Iterator[str]:
     played = {split_label(p.mechanism)[0] for p in found.points}
     games, types = {p.game for p in found.points}, {p.type for p in found.points}
     if games and games & found.payable != FOUR:
-        lacking = ", ".join(sorted(FOUR - (games & found.payable)))
         yield (
             "Not compared: normalised means, fitness, ranks and designs over all four games; the run has no "
-            f"{lacking} with the paper's payoffs."
+            f"{', '.join(sorted(FOUR - (games & found.payable)))} with the paper's payoffs."
         )
     if len(types) != TYPES and types:
         yield (

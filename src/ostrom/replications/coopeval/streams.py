@@ -120,17 +120,14 @@ def _simplex(evolved: Sequence[tuple[Tournament, DynamicsResult]], settings: Map
 
 
 def _table(evolved: Sequence[tuple[Tournament, DynamicsResult]], by: list[str]) -> Table:
-    rows = []
-    for tournament, result in evolved:
-        means = tournament.means()
-        rows += [
-            [
-                *tournament.cell.values(), name, len(tournament.matches), means[name],
-                result.shares["final"][name], result.facts["fitness"][name], result.facts["steps"],
-                result.facts["settled"],
-            ]
-            for name in tournament.types
-        ]  # fmt: skip
+    rows = [
+        [
+            *tournament.cell.values(), name, len(tournament.matches), mean, result.shares["final"][name],
+            result.facts["fitness"][name], result.facts["steps"], result.facts["settled"],
+        ]
+        for tournament, result in evolved
+        for name, mean in tournament.means().items()
+    ]  # fmt: skip
     columns = [*by, "type", "matches", "mean score", "final share", "final fitness", "steps", "settled"]
     return Table("mechanisms_evolution", columns, rows, "Mean scores and populations at the end.")
 

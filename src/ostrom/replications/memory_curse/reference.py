@@ -5,8 +5,9 @@ other type with an adapter is an arm. ``forward`` is the arm for which Liu et al
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from statistics import median
 from typing import Any
 
@@ -161,11 +162,22 @@ def _printed_regimes() -> Iterator[Published]:
         yield Published(cell, row["model"], code, None, row["table"], "verified", (), row["regime"])
 
 
-def regime_words(data: RunData, games: Games) -> Iterator[RunFigure]:
+def _of_known_games(
+    figures: Callable[[RunData, Named], Iterator[RunFigure]],
+) -> Callable[[RunData, Games], Iterable[RunFigure]]:
+    """Give a function the names of the comparable games of a run; a run without any has no figures."""
+
+    @wraps(figures)
+    def of_run(data: RunData, games: Games) -> Iterable[RunFigure]:
+        return figures(data, names) if (names := _named(games)) else ()
+
+    return of_run
+
+
+@_of_known_games
+def regime_words(data: RunData, names: Named) -> Iterator[RunFigure]:
     """Yield Appendix Table 7: immune or cursed by the paper's rule and observed rates (1 for immune)."""
-    names, by = _named(games), ("game", "style", "agent")
-    if not names:
-        return
+    by = ("game", "style", "agent")
     matches = {key: one.n for key, one in keyed(estimate(data, "memory_cooperation", by, where=WINDOW), by).items()}
     for key, rule in observed_regimes(data).items():
         game, style, agent = key
@@ -176,14 +188,13 @@ def regime_words(data: RunData, games: Games) -> Iterator[RunFigure]:
             )
 
 
-def sweep(data: RunData, games: Games) -> Iterator[RunFigure]:
+@_of_known_games
+def sweep(data: RunData, names: Named) -> Iterator[RunFigure]:
     """Yield every agent at every length, separated by labels and by an adapter's training seeds.
 
     The paper has one adapter and plays with the labels of its training: those figures stand in its cells, the others
     name in ``player`` what they differ by.
     """
-    if not (names := _named(games)):
-        return
     adapted = arms(data)
     agents = [row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches ORDER BY agent")]
     yield from _curves(data, names, [a for a in agents if a not in adapted], ("labels",), CONDITIONS)
@@ -195,7 +206,9 @@ def sweep(data: RunData, games: Games) -> Iterator[RunFigure]:
 def _curves(
     data: RunData, names: Named, agents: Sequence[str], apart: Sequence[str], conditions: Mapping[str, str]
 ) -> Iterator[RunFigure]:
-    plain = {name: _papers_level(data.levels[name]) for name in apart if len(data.levels.get(name, ())) > 1}
+    # The paper's cells have the labels of the training, and the first adapter.
+    varied = {name: data.levels[name] for name in apart if len(data.levels.get(name, ())) > 1}
+    plain = {name: TRAINED if TRAINED in levels else levels[0] for name, levels in varied.items()}
     by = ("game", "style", "history_length", "agent", *plain)
     where = {"game": list(names), **WINDOW, "style": list(conditions), "agent": list(agents)}
     estimates = {name: keyed(estimate(data, name, by, where=where), by) for name in POINTS}
@@ -215,14 +228,8 @@ def _curves(
                 yield own_figure(cell, one, scale, spread=sd, doubts=doubts.get(key, ()))
 
 
-def _papers_level(levels: Sequence[Any]) -> Any:
-    """Return the level for the paper's cells: the labels of the training, the first adapter."""
-    return TRAINED if TRAINED in levels else levels[0]
-
-
-def mixed(data: RunData, games: Games) -> Iterator[RunFigure]:
-    if not (names := _named(games)):
-        return
+@_of_known_games
+def mixed(data: RunData, names: Named) -> Iterator[RunFigure]:
     doubts = _doubts(data, COMPANY, {"game": list(names), "memory_kind": "window"})
     for c in compositions(data):
         key = (c.game, c.name, c.agent, c.style)
@@ -242,9 +249,8 @@ def mixed(data: RunData, games: Games) -> Iterator[RunFigure]:
                 )
 
 
-def sanitized(data: RunData, games: Games) -> Iterator[RunFigure]:
-    if not (named := _named(games)):
-        return
+@_of_known_games
+def sanitized(data: RunData, named: Named) -> Iterator[RunFigure]:
     by = ("game", "memory_mode", "history_length", "real_rounds", "agent")
     where = {"game": list(named), "memory_kind": "sanitized", "style": "reasoned"}
     doubts = _doubts(data, by, where)
@@ -256,9 +262,8 @@ def sanitized(data: RunData, games: Games) -> Iterator[RunFigure]:
         yield own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ()))
 
 
-def penalty(data: RunData, games: Games) -> Iterator[RunFigure]:
-    if not (named := _named(games)):
-        return
+@_of_known_games
+def penalty(data: RunData, named: Named) -> Iterator[RunFigure]:
     doubts = _doubts(data, ("game", "agent", "history_length"), {"game": list(named), **WINDOW})
     for entry in penalties(data):
         if entry.length == LENGTH and entry.game in named:
@@ -271,10 +276,9 @@ def penalty(data: RunData, games: Games) -> Iterator[RunFigure]:
             yield replace(own, matches=entry.matches)
 
 
-def words(data: RunData, games: Games) -> Iterator[RunFigure]:
+@_of_known_games
+def words(data: RunData, names: Named) -> Iterator[RunFigure]:
     """Yield Appendix Table 8, which pools the four games: only for a run with all four."""
-    if not (names := _named(games)):
-        return
     complete = {
         key: set(of)
         for key, of in grouped(
@@ -308,10 +312,9 @@ def words(data: RunData, games: Games) -> Iterator[RunFigure]:
         yield from (own_figure(cell, one) for one in shifts)
 
 
-def forward(data: RunData, games: Games) -> Iterator[RunFigure]:
+@_of_known_games
+def forward(data: RunData, named: Named) -> Iterator[RunFigure]:
     """Yield the mean forward-looking ratio at history length 80 of immune and cursed settings."""
-    if not (named := _named(games)):
-        return
     where = {
         "game": list(named),
         "agent_style": "reasoned",

@@ -226,24 +226,12 @@ def _seat_and_others(measure: Measure, seat: int) -> Measure:
 Key = TypeVar("Key")
 
 
-@dataclass(frozen=True, slots=True)
-class ForwardLink:
-    """A correlation over cells; ``r`` is None if undefined, and ``note`` says why."""
-
-    r: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    cells: int
-    note: str = ""
-
-
-def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float | None]) -> ForwardLink:
-    """Correlate over the cells with both figures.
+def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float | None]) -> dict[str, Any]:
+    """Correlate over the cells with both figures; ``r`` is None if undefined, and ``note`` says why.
 
     >>> ratios = {80: 0.2, 40: 0.3, 20: 0.5, 2: 0.4, 1: None}
     >>> link = forward_link(ratios, {80: 0.1, 40: 0.2, 20: 0.9, 2: 0.5, 1: 1.0})
-    >>> round(link.r, 2), link.cells
+    >>> round(link["r"], 2), link["cells"]
     (0.97, 4)
     """
     pairs = [
@@ -252,8 +240,11 @@ def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float |
     try:
         correlation = pearson([a for a, _ in pairs], [b for _, b in pairs], unit="cell")
     except StatisticsError as error:
-        return ForwardLink(None, None, None, None, len(pairs), str(error))
-    return ForwardLink(correlation.value, correlation.low, correlation.high, correlation.p, correlation.n)
+        return {**dict.fromkeys(("r", "low", "high", "p")), "cells": len(pairs), "note": str(error)}
+    return {
+        "r": correlation.value, "low": correlation.low, "high": correlation.high, "p": correlation.p,
+        "cells": correlation.n, "note": "",
+    }  # fmt: skip
 
 
 TRACED = ("history_length", "game", "agent_style", "agent")

@@ -160,9 +160,10 @@ def _estimate(rows: Sequence[Row], weights: Mapping[Cell, float]) -> Estimate:
     times = Counter((cell, p.scenario) for cell, p, _ in used)
     solved = Counter((cell, p.scenario) for cell, p, value in used if value)
     for scenario in scenarios:
-        rates = {}
-        for cell, (yes, n) in counts.items():
-            rates[cell] = yes / n + len(scenarios) * (solved[cell, scenario] - yes / n * times[cell, scenario]) / n
+        rates = {
+            cell: yes / n + len(scenarios) * (solved[cell, scenario] - yes / n * times[cell, scenario]) / n
+            for cell, (yes, n) in counts.items()
+        }
         for side, sign in zip(sides, (1, -1), strict=True):
             side.append(math.fsum((abs(w) * rates[cell] for cell, w in weights.items() if w * sign > 0)) / total)
     bounds: Bounds = (0.0, 1.0) if all(-1e-9 <= rate <= 1 + 1e-9 for side in sides for rate in side) else (None, None)

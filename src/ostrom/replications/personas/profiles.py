@@ -7,6 +7,7 @@ Manoranjan & Gaikwad 2026 count them). Works for any one-shot game, with or with
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import ne
 from typing import Any
 
 from ostrom.analysis.determinism import Determinism
@@ -14,7 +15,7 @@ from ostrom.data.rundata import RunData, columns
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game, Profile
 from ostrom.games.parameters import shown
-from ostrom.ground.values import grouped
+from ostrom.ground.values import Derived, grouped
 from ostrom.reports.words import labels, pretty, written
 
 GameOf = Callable[[int], Game]
@@ -76,7 +77,7 @@ def played(
         for row in rows
         if row["action"] is not None
     )
-    cache: dict[int, tuple[Game, tuple[Profile, ...]]] = {}
+    equilibria = Derived[Game, tuple[Profile, ...]](lambda game: tuple(e.profile for e in pure_equilibria(game)))
     profiles = []
     crowds = grouped((match, row["player"]) for (match, *_), acted in rounds.items() for row in acted)
     for (match, *_), acted in sorted(rounds.items()):
@@ -84,13 +85,11 @@ def played(
         if len(acted) != game.seats or max(crowds[match]) > game.seats:
             continue  # a round in which not everybody acted, or a society
         by_seat = sorted(acted, key=lambda row: row["seat"])
-        if id(game) not in cache:
-            cache[id(game)] = game, tuple(e.profile for e in pure_equilibria(game))
         profile = tuple(game.index(seat, str(row["action"])) for seat, row in enumerate(by_seat))
         agents = [str(row["agent"]) for row in by_seat]
         agent = agents[0] if len(set(agents)) == 1 else " + ".join(agents)
         cell = {name: value for name, value in by_seat[0].items() if name not in column_names}
-        description = describe(game, profile, cache[id(game)][1], match=match, agent=agent, cell=cell)
+        description = describe(game, profile, equilibria(game), match=match, agent=agent, cell=cell)
         profiles.append(replace(description, exact=exact(match)) if exact else description)
     return profiles
 
@@ -130,7 +129,7 @@ def describe(
         tragedy=all(profile[s] == game.defective[s] for s in seats),
         greens=tuple(profile[s] == game.cooperative[s] for s in seats),
         regrets=tuple(regret(game, s, profile) for s in seats),
-        distance=min((_changes(profile, e) for e in stable), default=None),
+        distance=min((sum(map(ne, profile, e)) for e in stable), default=None),
         cell=cell or {},
     )
 
@@ -169,10 +168,6 @@ def split(
         for kind in (types_in(profiles) if types is None else types)
         for key, own in grouped((tuple(p[c] for c in by), p) for p in of_type(profiles, kind)).items()
     ]
-
-
-def _changes(profile: Profile, other: Profile) -> int:
-    return sum(a != b for a, b in zip(profile, other, strict=True))
 
 
 def conditions(data: RunData, found: Sequence[Played]) -> list[str]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from statistics import fmean
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimated, partly_exact_mean
@@ -128,66 +129,33 @@ def mean_over_scenarios(values: Sequence[tuple[Played, float]], bounds: Bounds) 
     return estimated({}, inference, len({profile.scenario for profile, _ in values}), "scenario")
 
 
-@dataclass(frozen=True, slots=True)
-class Regret:
-    """The regret of one role in one group: mean in payoff units, and the share of best replies."""
-
-    scenario_type: str
-    key: Mapping[str, Any]
-    role: str
-    n: int
-    estimate: Estimate
-    """The mean with its interval over scenarios."""
-    best_replies: int
-
-    @property
-    def mean(self) -> float:
-        """The mean regret."""
-        return self.estimate.value
-
-    @property
-    def best_reply_share(self) -> float:
-        """The share of choices that were best replies to what the others did."""
-        return self.best_replies / self.n
-
-
-@dataclass(frozen=True, slots=True)
-class Distances:
-    """The number of profiles by distance to the nearest equilibrium; None without a pure one."""
-
-    scenario_type: str
-    key: Mapping[str, Any]
-    counts: Mapping[int | None, int]
-
-    @property
-    def mean(self) -> float | None:
-        """The mean distance where there is an equilibrium."""
-        distances = {distance: n for distance, n in self.counts.items() if distance is not None}
-        return sum(d * n for d, n in distances.items()) / sum(distances.values()) if distances else None
-
-
 def regrets(
     profiles: Sequence[Played], by: Sequence[str] = ("agent", "persona", "payoffs"), types: Sequence[str] | None = None
-) -> list[Regret]:
-    """Return the regret of every role against the others' actual actions."""
+) -> list[dict[str, Any]]:
+    """Return the mean regret of every role against the others' actual actions, and its number of best replies."""
     return [
-        Regret(
-            kind, key, role, len(rows), mean_over_scenarios(rows, (0.0, None)), sum(value <= 1e-9 for _, value in rows)
-        )
+        {
+            "scenario_type": kind, "key": key, "role": role, "n": len(rows),
+            "estimate": mean_over_scenarios(rows, (0.0, None)),
+            "best_replies": sum(value <= 1e-9 for _, value in rows),
+        }
         for kind, key, role, rows in _by_role(profiles, by, types, lambda p: p.regrets)
     ]  # fmt: skip
 
 
 def distances(
     profiles: Sequence[Played], by: Sequence[str] = ("agent", "persona", "payoffs"), types: Sequence[str] | None = None
-) -> list[Distances]:
-    """How far the profiles of every group lie from the nearest equilibrium."""
+) -> list[dict[str, Any]]:
+    """Count the profiles of every group by distance to the nearest equilibrium (None without a pure one)."""
     return [
-        Distances(
-            kind,
-            dict(zip(by, key, strict=True)),
-            dict(sorted(Counter(p.distance for p in own).items(), key=lambda item: (item[0] is None, item[0] or 0))),
-        )
+        {
+            "scenario_type": kind,
+            "key": dict(zip(by, key, strict=True)),
+            "counts": dict(
+                sorted(Counter(p.distance for p in own).items(), key=lambda item: (item[0] is None, item[0] or 0))
+            ),
+            "mean": fmean(known) if (known := [p.distance for p in own if p.distance is not None]) else None,
+        }
         for kind, key, own in split(profiles, by, types)
     ]
 
@@ -197,26 +165,23 @@ NEEDS = ("rounds.action", "matches.game")
 
 def profile_measure(name: str, definition: str) -> Measure:
     """The measure of a rate of profiles (``rates.MEASURES``)."""
+
+    def values(data: RunData) -> Iterator[Mapping[str, Any]]:
+        pairs = ((p, MEASURES[name](p)) for p in profiles_of(data))
+        rated = [({"match": p.match}, p, float(value)) for p, value in pairs if value is not None]
+        return averaged(rated, counted=name == "green_share_of_nash")
+
     return Measure(
         name=name,
         title=name.replace("_", " ").capitalize(),
         scale="share",
         definition=definition,
-        values=_values(name),
+        values=values,
         unit="scenario",
         needs=NEEDS,
         source=SOURCE,
         columns=("condition",),
     )
-
-
-def _values(name: str) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
-    def rows(data: RunData) -> Iterator[Mapping[str, Any]]:
-        pairs = ((p, MEASURES[name](p)) for p in profiles_of(data))
-        rated = [({"match": p.match}, p, float(value)) for p, value in pairs if value is not None]
-        yield from averaged(rated, counted=name == "green_share_of_nash")
-
-    return rows
 
 
 def per_player(

@@ -68,14 +68,9 @@ class Personas(DeclaredReference):
 
 def keyword_figures(data: RunData, games: Games) -> Iterator[RunFigure]:
     """Yield the keyword figures; counts of mentions need as many rationales as the paper had."""
-    if not {"persona", "payoffs"} <= set(data.factors):
+    if not {"persona", "payoffs"} <= set(data.factors) or "rationale" not in data.columns("decisions"):
         return
-    yield from _words(data, {p.match for p in played(data.records(ACTED), games.of, Determinism(data.unit))})
-
-
-def _words(data: RunData, matches: set[int]) -> Iterator[RunFigure]:
-    if "rationale" not in data.columns("decisions"):
-        return
+    matches = {p.match for p in played(data.records(ACTED), games.of, Determinism(data.unit))}
     by = ("agent", "persona", "payoffs")
     of = {
         row["match"]: tuple(str(row[name]) for name in by)

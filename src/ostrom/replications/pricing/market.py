@@ -34,8 +34,8 @@ class Market:
 
     def profits(self, prices: Sequence[float]) -> list[float]:
         """What each seller earns."""
-        cost = self.cost * self.scale
-        return [(price - cost) * sold for price, sold in zip(prices, self.sold(prices), strict=True)]
+        pairs = zip(prices, self.sold(prices), strict=True)
+        return [(price - self.cost * self.scale) * sold for price, sold in pairs]
 
     def alike(self, price: float) -> float:
         """Return a seller's profit if all name the same price."""

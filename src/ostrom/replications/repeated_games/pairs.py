@@ -1,18 +1,22 @@
-"""Heat maps of a tournament, player 1 against player 2 (Akata et al. 2025, Figures 3 and 5)."""
+"""Charts of Akata et al. (2025): payoff matrices (Figure 2), and player 1 against player 2 (Figures 3 and 5)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.population import ALL
 from ostrom.data.rundata import RunData
-from ostrom.reports.canvas import ticks_for
+from ostrom.games import build_game
+from ostrom.games.equilibria import pure_equilibria
+from ostrom.games.ordinal import ordinal_game
+from ostrom.reports.canvas import Canvas, Spec, drawing, ticks_for
 from ostrom.reports.cells import DONE, agents, varied
 from ostrom.reports.declared import triple
 from ostrom.reports.layout import cell_label
-from ostrom.reports.marks import MOST_PANELS, tiles
+from ostrom.reports.marks import MOST_PANELS, grid, marks, nominal, tiles, view
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.words import labels
+from ostrom.reports.theme import INK, RULE, SEQUENCE
+from ostrom.reports.words import labels, pretty
 
 MEASURES = {
     "defection": ("defection", "defection rate of player 1", "defection rate"),
@@ -118,3 +122,62 @@ def _table(blocks: dict[tuple[Any, ...], Pairs], by: list[str]) -> Table:
         "Ordered pairs of players. Rates are taken within a match and averaged over matches, with 95 % intervals; "
         "favourite is the action of a seat's own best outcome, where there is one.",
     )
+
+
+CANONICAL = (122, 67, 12, 4, 23, 56)
+"""Harmony, Prisoner's Dilemma, Chicken, Biased Cycle, Battle, Deadlock: symmetric ones if a family has any."""
+LABELS = "JF"
+SIZE = 130
+
+
+class GamesMatrices(Panel):
+    """One game of every family, the ranks of both players in every cell; pure equilibria are shaded."""
+
+    title = "Payoff matrices of the families"
+
+    def __init__(self, numbers: Sequence[int] = CANONICAL) -> None:
+        if not numbers:
+            raise ValueError("numbers must name at least one game")
+        self.games = [ordinal_game(number) for number in numbers]
+
+    def draw(self, data: RunData) -> Drawn:  # noqa: ARG002
+        """Draw the games, the same for every run."""
+        figure = Figure(
+            "games_matrices",
+            _matrices([game.number for game in self.games]),
+            "One game of each family: ranks from 4, the best, to 1, of player 1 (rows) and player 2 (columns). Pure "
+            "equilibria are shaded; a cyclic game has none.",
+            "Payoff matrices of " + ", ".join(f"{game.name} ({game.family})" for game in self.games) + ".",
+        )
+        return Drawn([figure])
+
+
+@drawing
+def _matrices(canvas: Canvas, numbers: Sequence[int]) -> Spec:
+    columns = max(1, min(3, int((canvas.width + 24) // (SIZE + 54))))
+    return grid([_matrix(canvas, number) for number in numbers], columns, spacing=24)
+
+
+def _matrix(canvas: Canvas, number: int) -> Spec:
+    game, ordinal = build_game(f"ordinal_2x2:{number}"), ordinal_game(number)
+    stable = {equilibrium.profile for equilibrium in pure_equilibria(game)}
+    cells = [
+        {
+            "row": LABELS[profile[0]],
+            "column": LABELS[profile[1]],
+            "ranks": ", ".join(f"{paid:g}" for paid in game.payoff(profile)),
+            "stable": profile in stable,
+        }
+        for profile in game.profiles()
+    ]
+    shared = {
+        "x": nominal("column", sort=list(LABELS), title=None, axis={"orient": "top", "labelAngle": 0, "ticks": False}),
+        "y": nominal("row", sort=list(LABELS), title=None, axis={"ticks": False}),
+    }
+    shade = {"condition": {"test": "datum.stable", "value": SEQUENCE[0]}, "value": "white"}
+    layers = [
+        marks("rect", {**shared, "color": shade}, stroke=RULE, strokeWidth=1),
+        marks("text", {**shared, "text": nominal("ranks")}, fontSize=14, color=INK),
+    ]
+    title = {"text": canvas.title(f"{pretty(ordinal.family)}: {ordinal.name} ({number})", SIZE + 20), "fontSize": 11}
+    return view(layers, SIZE, SIZE * 0.6, title, cells)

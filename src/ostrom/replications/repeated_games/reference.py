@@ -1,6 +1,7 @@
 """Figures and remarks of the repeated games (Akata et al. 2025) that ``claims.yaml`` cannot declare."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ostrom.analysis.claims import DeclaredReference
@@ -10,8 +11,7 @@ from ostrom.analysis.units import Observation, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
-from ostrom.replications.repeated_games.contests import contests
-from ostrom.replications.repeated_games.figures import VARIANTS, claims, families, pairs, predictions
+from ostrom.replications.repeated_games.figures import VARIANTS, claims, contests, families, pairs, predictions
 from ostrom.replications.repeated_games.moves import BOS, PD, decisions, matches
 
 FACTOR = "prompting"
@@ -161,12 +161,9 @@ class RepeatedGames(DeclaredReference):
         """Return doubts about figures that the released data do not reproduce."""
         return tuple(row["doubts"].split(" // ")) if row["doubts"] else ()
 
-    def __init__(self) -> None:
-        self._of: tuple[RunData, list[RunFigure], list[str]] | None = None
-
     def more(self, data: RunData, games: Games) -> Sequence[RunFigure]:  # noqa: ARG002
         """Return the run's values of the published figures."""
-        return self._worked_out(data)[0]
+        return _worked_out(data)[0]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """Return remarks: what the paper averages over, and figures without a counterpart."""
@@ -174,17 +171,17 @@ class RepeatedGames(DeclaredReference):
             note = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:
             note = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
-        return [note, *self._worked_out(data)[1], *([] if human_types(data) else [NO_PEOPLE]), *NOT_COMPARED]
+        return [note, *_worked_out(data)[1], *([] if human_types(data) else [NO_PEOPLE]), *NOT_COMPARED]
 
-    def _worked_out(self, data: RunData) -> tuple[list[RunFigure], list[str]]:
-        """Return figures and remarks of a run, cached."""
-        if self._of is None or self._of[0] is not data:
-            moves, played = decisions(data), matches(data)
-            tested, why = contests(moves, data)
-            ours, missing = people(data)
-            own = [*families(data), *pairs(data), *tested, *claims(played, data), *predictions(data, played), *ours]
-            self._of = data, own, [*why, *missing, *_missing(own, moves)]
-        return self._of[1:]
+
+@lru_cache(maxsize=1)
+def _worked_out(data: RunData) -> tuple[list[RunFigure], list[str]]:
+    """Return figures and remarks of a run, cached."""
+    moves, played = decisions(data), matches(data)
+    tested, why = contests(moves, data)
+    ours, missing = people(data)
+    own = [*families(data), *pairs(data), *tested, *claims(played, data), *predictions(data, played), *ours]
+    return own, [*why, *missing, *_missing(own, moves)]
 
 
 def _missing(own: Sequence[RunFigure], moves: Mapping[str, Any]) -> Iterator[str]:

@@ -79,9 +79,8 @@ def _lexicon(
     name: str, body: object, top: dict[str, Any], file: str, roles: Sequence[str] | None, warn: bool
 ) -> Lexicon:
     key = f"lexicons.{name}"
-    if isinstance(body, list):
-        body = {"terms": body}
-    body = _mapping(body, file, key, "must be a list of terms or a mapping with the key 'terms'")
+    problem = "must be a list of terms or a mapping with the key 'terms'"
+    body = _mapping({"terms": body} if isinstance(body, list) else body, file, key, problem)
     _check_keys(body, _LIST, file, key)
     mode = _mode(body.get("mode", top.get("mode", "prefix")), file, f"{key}.mode")
     terms, labels = body.get("terms", []), body.get("labels", [])
@@ -180,8 +179,7 @@ def defection(labels: str | Sequence[str] = ()) -> Lexicon:
     >>> defection("A1").labels
     ('A1',)
     """
-    (lexicon,) = _builtin("defection.yaml")
-    return replace(lexicon, labels=_listed(labels))
+    return replace(_builtin("defection.yaml")[0], labels=_listed(labels))
 
 
 def normative() -> Lexicon:
@@ -190,8 +188,7 @@ def normative() -> Lexicon:
     >>> "should" in normative().terms
     True
     """
-    (lexicon,) = _builtin("normative.yaml")
-    return lexicon
+    return _builtin("normative.yaml")[0]
 
 
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:

@@ -103,24 +103,21 @@ def _forms(word: str) -> list[str]:
     """Every way to write the forms: where two spellings are in use (benefited, benefitted) both are given."""
     if word[-1] == "y" and word[-2] not in _VOWELS:
         return [f"{word[:-1]}ies", f"{word[:-1]}ied", f"{word}ing"]
-    forms = [f"{word}es" if word.endswith(_HISSING) else f"{word}s"]
-    if word[-1] == "o" and word[-2] not in _VOWELS:
-        forms.append(f"{word}es")
-    if word.endswith("ium"):
-        forms.append(f"{word[:-2]}a")
-    if word.endswith("rix"):
-        forms.append(f"{word[:-1]}ces")
+    forms = [
+        f"{word}es" if word.endswith(_HISSING) else f"{word}s",
+        *([f"{word}es"] if word[-1] == "o" and word[-2] not in _VOWELS else []),
+        *([f"{word[:-2]}a"] if word.endswith("ium") else []),
+        *([f"{word[:-1]}ces"] if word.endswith("rix") else []),
+    ]
     if word.endswith("ie"):
         return [*forms, f"{word}d", f"{word[:-2]}ying"]
     if word[-1] == "e":
         stem = word if word.endswith(("ee", "oe", "ye")) else word[:-1]
         return [*forms, f"{word}d", f"{stem}ing"]
-    doubled = len(word) > 2 and word[-1] not in "wxy" and word[-1] not in _VOWELS
-    doubled = doubled and word[-2] in _VOWELS and word[-3] not in _VOWELS
+    doubled = re.search(f"[^{_VOWELS}][{_VOWELS}][^{_VOWELS}wxy]$", word) is not None
     # "trap" is trapped alone; of longer words the stress decides (benefited, deterred), which spelling does not show.
-    stems = [word + word[-1]] if doubled else []
-    if not doubled or sum(char in _VOWELS for char in word) > 1:
-        stems.insert(0, word)
+    plain = not doubled or sum(char in _VOWELS for char in word) > 1
+    stems = [*([word] if plain else []), *([word + word[-1]] if doubled else [])]
     return [*forms, *(stem + end for end in ("ed", "ing") for stem in stems)]
 
 

@@ -447,14 +447,13 @@ def word_rate(words: str = "paranoia", match: Mode | None = None) -> Measure:
     ``words`` is the name of a list: forward_looking, history_following, paranoia, cooperation, defection.
     ``match`` is word, inflected, prefix or substring; by default the list's own rule.
     """
-    rule = known_words(words, match)
     return Measure(
         name="word_rate",
         title=f"{words.replace('_', ' ').capitalize()} words per 1,000 words",
         scale="number",
         definition=(
-            f"Words of the list {words} (matched as {rule}) per 1,000 words of a player's reasoning, all words counted "
-            "alike."
+            f"Words of the list {words} (matched as {known_words(words, match)}) per 1,000 words of a player's "
+            "reasoning, all words counted alike."
         ),
         bounds=(0.0, None),
         needs=("matches.agent_memory",),
@@ -469,12 +468,14 @@ def word_mentions(words: str = "defection", match: Mode | None = None) -> Measur
 
     ``words`` is the name of a list and ``match`` its rule, as for ``word_rate``.
     """
-    rule = known_words(words, match)
     return Measure(
         name="word_mentions",
         title=f"Share of traces with {words.replace('_', ' ')} words",
         scale="share",
-        definition=f"The share of a player's traces of reasoning with a word of the list {words} (matched as {rule}).",
+        definition=(
+            f"The share of a player's traces of reasoning with a word of the list {words} (matched as "
+            f"{known_words(words, match)})."
+        ),
         needs=("matches.agent_memory",),
         values=lambda data: of_traces(data, f"({quoted(words)} > 0)::INTEGER", "1", match=match),
         columns=COLUMNS,

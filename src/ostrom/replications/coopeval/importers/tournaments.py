@@ -100,10 +100,7 @@ def import_tournaments(
         "notes": list(notes),
     }
 
-    def journal(new: Journal) -> None:
-        asyncio.run(_journal(new, units))
-
-    write_run(folder, units, _study(name, rule, units), imported, journal)
+    write_run(folder, units, _study(name, rule, units), imported, lambda journal: asyncio.run(_journal(journal, units)))
     return replace(result, folder=folder.path)
 
 
@@ -290,9 +287,7 @@ def _with(mapping: TournamentMapping, game: str, mechanism: str, changes: dict[s
 
 
 def _config(path: Path) -> Mapping[str, Any]:
-    if not path.is_file():
-        return {}
-    content = load_json(path)
+    content = load_json(path) if path.is_file() else None
     return content if isinstance(content, dict) else {}
 
 
@@ -321,8 +316,9 @@ def _reads(file: Path, mapping: str) -> bool:
         return False
 
 
-def _mappings() -> dict[str, Any]:
-    return {name: load_tournament_mapping(name)[0] for name in tournament_names()}
-
-
-IMPORTER = Importer(_reads, import_tournaments, "tournaments", _mappings)
+IMPORTER = Importer(
+    _reads,
+    import_tournaments,
+    "tournaments",
+    lambda: {name: load_tournament_mapping(name)[0] for name in tournament_names()},
+)

@@ -423,12 +423,9 @@ def looks_like_payoffs(content: object) -> bool:
     >>> looks_like_payoffs({"discount": 0.8, "profile": []}), looks_like_payoffs({"gpt": 1.5})
     (True, False)
     """
-    if isinstance(content, dict):
-        return "profile" in content
-    return (
-        isinstance(content, list)
-        and bool(content)
-        and all(isinstance(item, dict) and any(shape <= set(item) for shape in SHAPES) for item in content)
+    profiles = content if isinstance(content, list) else []
+    return (isinstance(content, dict) and "profile" in content) or (
+        bool(profiles) and all(isinstance(p, dict) and any(shape <= set(p) for shape in SHAPES) for p in profiles)
     )
 
 

@@ -58,8 +58,8 @@ def build(
 
     def play(now: Now) -> Stages:  # noqa: ARG001
         named = [float(price) for price in (yield turns)]
-        sold = [round(units, 2) for units in market.sold(named)]
-        return End(market.profits(named), {"sold": sold, "mean_price": fsum(named) / market.sellers})
+        facts = {"sold": [round(units, 2) for units in market.sold(named)], "mean_price": fsum(named) / market.sellers}
+        return End(market.profits(named), facts)
 
     usual = prices.nearest(market.nash)
     best = max((prices.value(at) for at in _around(prices, market.monopoly)), key=market.alike)
