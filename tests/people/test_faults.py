@@ -11,10 +11,18 @@ from typing import Any
 import pytest
 from tests.people.served import Served, Visitor, served, small_study, wait_for
 from tests.people.studies import pair_study, whole_study
-from tests.people.test_vertical import tables
 
 from ostrom.studies.run import open_run
 from ostrom.testing.server import LoopbackServer
+
+CLOCKS = ("shown", "answered", "interrupted", "run", "person", "facts")
+
+
+def tables(run: Path) -> list[dict[str, Any]]:
+    """All decisions, apart from what clocks and chance codes say."""
+    with open_run(run) as opened:
+        rows = [*opened.rows.decisions(), *opened.rows.matches()]
+    return [{k: v for k, v in row.items() if k not in CLOCKS and row.get("kind") != "arrive"} for row in rows]
 
 
 def code_of(visitor: Visitor) -> str:

@@ -83,16 +83,6 @@ def test_pairs_that_go_together_need_fewer_seeds(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_equivalence_has_a_power_of_its_own_and_an_error_at_the_margin(call: Call) -> None:
-    found = told(call, "--within", "0.2", "--sd", "0.08", "--seeds", "2,12,20")
-    first, *_, last = found["points"]
-    assert first["power"] < 0.3 and last["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
-    assert found["effect"] == 0 and "within ±0.2" in found["found"]
-    # Two matches a seed and side, each on a range of one: fewer than pairs need, whose differences have a range of two.
-    assert "a gate `within 0.2` on this difference needs at least 6 seeds" in found["gate"]
-
-
-@pytest.mark.slow
 def test_cost_grows_with_the_seeds_and_time_comes_from_the_pace(call: Call) -> None:
     asked = (
         "--model",
@@ -199,12 +189,6 @@ def test_players_without_chance_do_not_count_in_the_spread(call: Call) -> None:
     pilot = told(call, "--from", "half", "--effect", "0.2", "--seeds", "2", study="half.yaml")
     share = high.sd**2 / (high.value * (1 - high.value))
     assert pilot["assumed"]["baseline"] == 0.5 and pilot["assumed"]["sd"] == pytest.approx((share / 4) ** 0.5)
-
-
-@pytest.mark.slow
-def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call) -> None:
-    found = told(call, "--within", "0.2", "--baseline", "0.99", "--sd", "0.03", "--seeds", "14,40", study=shared())
-    assert found["points"][-1]["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
 
 
 def test_an_effect_that_a_bound_cuts_is_said(call: Call) -> None:
