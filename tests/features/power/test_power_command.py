@@ -72,6 +72,22 @@ def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> N
 
 
 @pytest.mark.slow
+def test_more_seeds_find_more_and_the_error_stays(call: Call) -> None:
+    asked = ("--baseline", "0.6", "--sd", "0.2", "--seeds", "3,10,24", "--effect", "0.15", "--simulations", "100")
+    found = told(call, *asked)
+    powers = [one["power"] for one in found["points"]]
+    assert powers == sorted(powers) and powers[-1] > 0.9
+    assert all(one["error"] < 0.1 and one["error_low"] <= one["error"] <= one["error_high"] for one in found["points"])
+    needed = found["needed"]
+    assert 3 < needed <= 24 and any(one["seeds"] == needed and one["power"] >= 0.8 for one in found["points"])
+    assert all(one["power"] < 0.8 for one in found["points"] if one["seeds"] < needed)
+    (before,) = told(call, *asked, "--seeds", str(needed - 1), "--power", "0.01")["points"][-1:]
+    assert before["seeds"] == needed - 1 and before["power"] < 0.8
+    assert found == told(call, *asked)
+    assert found["points"][1] != told(call, *asked, "--seed", "7", "--seeds", "10")["points"][0]
+
+
+@pytest.mark.slow
 def test_pairs_that_go_together_need_fewer_seeds(call: Call) -> None:
     tied, free, apart = (
         told(call, "--sd", "0.25", "--seeds", "10", f"--correlation={rho}", study=shared())["points"][-1]["power"]
