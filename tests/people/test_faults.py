@@ -10,11 +10,19 @@ from typing import Any
 
 import pytest
 from tests.people.served import Served, Visitor, served, small_study, wait_for
-from tests.people.studies import pair_study, whole_study
-from tests.people.test_vertical import tables
+from tests.people.studies import whole_study
 
 from ostrom.studies.run import open_run
 from ostrom.testing.server import LoopbackServer
+
+CLOCKS = ("shown", "answered", "interrupted", "run", "person", "facts")
+
+
+def tables(run: Path) -> list[dict[str, Any]]:
+    """All decisions, apart from what clocks and chance codes say."""
+    with open_run(run) as opened:
+        rows = [*opened.rows.decisions(), *opened.rows.matches()]
+    return [{k: v for k, v in row.items() if k not in CLOCKS and row.get("kind") != "arrive"} for row in rows]
 
 
 def code_of(visitor: Visitor) -> str:
@@ -174,42 +182,6 @@ def join(server: Served, *names: str) -> list[Visitor]:
     for name, person in zip(names, people, strict=True):
         person.request("POST", "/join", {"PROLIFIC_PID": name, "SESSION_ID": "s"})
     return people
-
-
-@pytest.mark.slow  # one who leaves in a match, in `make test`: test_clocks_and_groups.py
-def test_partners_who_leave_in_the_lobby_in_the_last_round_and_both(tmp_path: Path) -> None:
-    with served(tmp_path, pair_study(lobby={"wait": 30})) as server:
-        (early,) = join(server, "early")
-        assert "looking for other players" in early.page
-        early.request("POST", "/leave", {"how": "departed"})
-        assert "CDEP" in early.page
-        one, two = join(server, "a", "b")
-        for person in (one, two):
-            person.settled()
-        for _ in range(2):
-            one.request("POST", "/answer", {"place": one.at, "answer": "J"}, X_Part="main")
-            two.answer("J")
-            one.settled()
-        assert one.title == two.title == "Round 3 of 3", "whoever left the lobby is nobody's partner"
-        two.request("POST", "/leave", {"how": "departed"})
-        one.answer("J")
-        assert one.title == "Thank you" and "ended early" in one.page
-        one.answer("continue")
-        assert "CDONE" in one.page and "3.00 GBP" in one.page
-        both = join(server, "c", "d")
-        for person in both:
-            person.settled()
-        for person in both:
-            person.request("POST", "/leave", {"how": "departed"})
-            assert "CDEP" in person.page
-        server.kill()
-        server.start()
-        for person in (early, two, *both):
-            assert person.look() and "CDEP" in person.page
-        assert server.ostrom("people", "pair", "bonuses", "-o", "pay.csv").returncode == 0
-        lines = (server.folder / "pay.csv").read_text().splitlines()
-        assert sorted(line.partition(",")[0] for line in lines) == ["a", "b", "id"], "16 points each for two rounds"
-        assert server.ostrom("people", "pair", "audit").returncode == 0
 
 
 @pytest.mark.slow

@@ -5,15 +5,11 @@ import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reports.conftest import Played
 
 from ostrom.ground.errors import OstromError
-from ostrom.reports import build
-from ostrom.reports.build import build_report
 from ostrom.reports.figures import Renderer, picture, spec_of
 from ostrom.reports.marks import heat
 
@@ -69,16 +65,3 @@ def test_charts_that_wait_are_dropped_when_a_report_is_left() -> None:
     assert renderer._child is not None and renderer._child.returncode is not None
     with pytest.raises(CancelledError):
         waiting[-1]()
-
-
-@pytest.mark.slow
-def test_the_report_of_a_large_run_is_the_same(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = played(seeds=1, vary={})
-    before = _files(build_report(data, [{"name": "strips", "matches": 1}]).path.parent)
-    monkeypatch.setattr(build, "MANY", 0)
-    assert _files(build_report(data, [{"name": "strips", "matches": 1}]).path.parent) == before
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    """What a report wrote, without PDF, whose objects stand in another order in every process."""
-    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != ".pdf"}

@@ -1,9 +1,6 @@
 """Sequential designs: seeds are played until the criterion is met, and no interruption changes the decision."""
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -92,42 +89,6 @@ def test_looks_on_record_that_had_another_interval_stand(call: Call) -> None:
     assert again[: len(old)] == [{**look, "method": "", "version": 1} for look in old] and len(again) > len(old)
     Path("runs/seq/looks.json").write_text(json.dumps([{**old[0], "value": 0.123}]))
     assert "the look after 3 seeds is on record" in call("resume", "seq").err
-
-
-KILLED = """
-import os, signal, sys
-from ostrom.cli import main
-from ostrom.studies import design
-
-written, when, taken = design.write_atomically, sys.argv.pop(), []
-
-def write_atomically(*given, **how):
-    taken.append(given)
-    if len(taken) == 2 and when == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    written(*given, **how)
-    if len(taken) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-design.write_atomically = write_atomically
-sys.argv = ["ostrom", "run", "w.yaml", "--name", "killed"]
-main()
-"""
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.slow
-def test_a_kill_at_a_look_repeats_and_skips_none(call: Call, when: str) -> None:
-    """SIGKILL right before the second look is on record, and right after: the next session decides the same."""
-    Path("w.yaml").write_text(STUDY.replace("RULE", "width: 0.6"))  # a third look follows
-    assert call("run", "w.yaml").code == 0
-    whole = looks("seq")
-    assert len(whole) > 2
-    ended = subprocess.run([sys.executable, "-c", KILLED, when], check=False, timeout=300)
-    assert ended.returncode == -signal.SIGKILL
-    assert looks("killed") == whole[: 1 if when == "before" else 2]
-    assert call("resume", "killed").code == 0
-    assert looks("killed") == whole and seeds("killed") == seeds("seq")
 
 
 @pytest.mark.slow

@@ -123,6 +123,18 @@ def test_in_a_society_the_past_is_that_of_those_at_the_table() -> None:
     assert [r.actions for r in shared_past(kept, ()) or ()] == []
 
 
+def test_in_a_society_amounts_are_remembered_as_moves_of_their_seats() -> None:
+    pool = games.get("common_pool")(n=2)
+    records = [record("You", 0, 1, seat=0), record("A", 2, 1)]
+    past = shared_past(View(pool, 0, "society", 3, facts={"records": records}))
+    assert past is not None
+    first, second = past
+    assert first.facts["moves"] == [
+        {"seat": 0, "stage": None, "value": pool.value(0, 0)}, {"seat": 1, "stage": None, "value": pool.value(1, 2)},
+    ]  # fmt: skip
+    assert [move["value"] for move in second.facts["moves"]] == [pool.value(seat, 1) for seat in (0, 1)]
+
+
 @pytest.mark.parametrize(
     ("profiles", "last", "cooperated", "defected"),
     [

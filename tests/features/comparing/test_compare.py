@@ -11,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import orjson
 import pytest
 
 from ostrom.analysis.references import published_rows
@@ -185,18 +184,6 @@ def test_the_144_games_are_compared_by_family(tmp_path: Path) -> None:
 
 class TestCommands:
     """What a person types."""
-
-    @pytest.mark.slow
-    def test_compare_prints_tables_and_json(self, sweep: Path) -> None:
-        shown = ostrom("compare", sweep, "--as", "kind=Gemma-3-12B")
-        assert shown.returncode == 0, shown.stderr
-        assert "cooperation rate: own figures beside those of Liu et al. (2026)" in shown.stdout
-        assert "(1) CONFLICT" in shown.stdout
-        assert "the paper 500" in shown.stderr
-        data = orjson.loads(ostrom("compare", sweep, "--json").stdout)
-        assert data["reference"] == "memory_curse"
-        cell = data["cells"][0]
-        assert {"own", "own_ci", "published_range", "difference", "status", "doubts", "figures"} <= set(cell)
 
     def test_an_empty_run_has_nothing_to_compare_and_says_so(self, tmp_path: Path, sweep: Path) -> None:
         empty = emptied(sweep, tmp_path)

@@ -131,6 +131,14 @@ def test_repaired_payoffs_are_the_games_and_wrong_totals_do_not_spread(tmp_path:
         assert next(run.rows.decisions())["note"] == "payoff repaired; the file says 7"
 
 
+@pytest.mark.parametrize("policy", ["keep", "repair"])
+def test_a_wrong_total_alone_is_named_and_harms_no_round(policy: str, tmp_path: Path) -> None:
+    file = rounds(tmp_path, "1,a,b,J,J,8,8,8,8", "2,a,b,F,F,5,5,12,13")
+    done = import_rounds([file], "repeated-games-pd", name="in", runs=tmp_path / "runs", bad_rows=policy)
+    assert done.folder is not None and not done.refused
+    assert [(d.kind, d.column, d.line) for d in done.disagreements] == [("total", "total1", 3)]
+
+
 def test_what_cannot_be_kept_is_refused_and_says_how_to_leave_it_out(tmp_path: Path) -> None:
     file = rounds(tmp_path, "1,a,b,J,X,8,8,8,8", "2,a,b,F,F,none,5,13,13")
     for policy in ("keep", "repair"):

@@ -65,37 +65,6 @@ def at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     return caller(monkeypatch, home)
 
 
-READERS = [
-    "estimate {run} cooperation --by memory,agent --json",
-    "estimate {run} score --contrast memory=window:3-window:1 --json",
-    "test {run} cooperation --factor memory --json",
-    "gate {run} --gates gates.yaml --json",
-    "transcript {run} --match 5",
-    "transcript {run} --match 23 --json",
-    "more traces {run} --json",
-    "more infer {run} --json",
-    "more evolve {run} --json",
-    "more robustness {run} --json",
-    "check {run} --json",
-    "compare {run} many/whole.1-of-4 --json",
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("reader", READERS)
-def test_a_reader_says_of_a_joined_run_what_it_says_of_the_undivided_one(at_home: Call, reader: str) -> None:
-    joined, undivided = (at_home(*reader.format(run=f"{runs}/whole").split()) for runs in ("many", "one"))
-    assert joined.code == undivided.code, joined.err
-    assert joined.code in (0, 1) or reader.split()[0] in ("gate", "compare"), joined.err
-    assert strip(joined.out) == strip(undivided.out) != ""
-
-
-def strip(text: str) -> str:
-    """What was said without the folder, and without what clocks decide."""
-    text = re.sub(r"\d+\.\d+ s\b", "", text.replace("many/", "one/"))
-    return re.sub(r'"(id|call|latency|seconds|\w*hours|at|trace_id|entries)": [^,\n}]+', "", text)
-
-
 def test_what_is_made_of_a_run_is_made_of_a_joined_one(at_home: Call, home: Path) -> None:
     model = re.search(r'model: "([^"]+)"', (home / "s.yaml").read_text())
     assert model is not None

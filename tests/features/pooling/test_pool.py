@@ -85,23 +85,6 @@ def test_runs_of_one_study_with_other_models_are_pooled(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_wrong_use_is_one_line(call: Call) -> None:
-    for arguments, words in (
-        (("one",), "needs two runs or more: ostrom pool RUN RUN..."),
-        (("one", "one"), "is named twice"),
-        (("one", "none"), "there is no such run"),
-        (("one", "two", "--chart", "f.txt"), "must end in .pdf"),
-        (("one", "two", "--where", "agent=nobody"), "no run has a value"),
-        (("one", "two", "--contrast", "agent=b-b", "--over", "seed"), "exclude each other"),
-        (("one", "two", "--level", "2"), "--level must lie"),
-        (("one", "two", "--measure", "nothing"), "nothing"),
-        (("one", "two", "--where", "agent=scripted/one"), "fewer than two runs have an estimate (two: where: agent"),
-    ):
-        done = call("pool", *arguments)
-        assert done.code == 2 and words in done.err and done.err.count("\n") == 1, (arguments, done.err)
-
-
-@pytest.mark.slow
 def test_shared_runs_are_pooled_and_a_copy_is_refused(call: Call) -> None:
     for name in CHANCES:
         assert call("export", name, "--format", "shared", "--out", f"shared/{name}").code == 0

@@ -126,29 +126,6 @@ def test_a_budget_is_never_exceeded_while_it_is_played(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_a_part_is_not_begun_with_less_than_a_call_may_take(call: Call) -> None:
-    """Seven calls of 0.8 USD leave 0.9 of 6.5, and a prompt of some 1,100 bytes may cost 1.1."""
-    usage = {"prompt_tokens": 700, "completion_tokens": 100, "total_tokens": 800}
-    with LoopbackServer(lambda body: {**priced(body), "usage": usage}) as server:
-        Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')
-        asked = ("profile", "--model", server.model, "--battery", "mine.yaml", "--prices", "prices.yaml")
-        done = call(*asked, "--budget-usd", "6.5", "--json")
-        found = json.loads(done.out)
-        assert found["seeds"] == {"one": 2, "two": 2} and done.code == 1 and server.count == 7, found
-
-
-@pytest.mark.slow
-def test_what_no_server_reported_counts_for_the_parts_that_follow(call: Call) -> None:
-    with LoopbackServer(lambda body: {**openai_document(body, answer(body)), "usage": None}) as server:
-        Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')
-        asked = ("profile", "--model", server.model, "--battery", "mine.yaml", "--prices", "prices.yaml")
-        done = call(*asked, "--budget-usd", "8.5", "--json")
-        (profile,) = json.loads(done.out)["profiles"]
-        assert done.code == 1 and 7.0 < profile["usd"] <= 8.5
-        assert 6 <= server.count <= 8  # some 1.1 USD each, by the bytes of their prompts
-
-
-@pytest.mark.slow
 def test_an_interruption_has_its_code_writes_no_page_and_is_gone_on_from(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -161,6 +161,8 @@ def test_without_spread_a_direction_needs_an_effect_that_matters() -> None:
     assert [of(value, "above") for value in (0.06, 0.04)] == ["agrees", "differs"]
     assert [of(value, "equal") for value in (0.04, 0.06)] == ["agrees", "differs"]
     assert [of(value, "not above") for value in (0.04, 0.06)] == ["agrees", "differs"]
+    verdict = by_value(Interval(-0.06, None, None, 3), "below", 0.0, 0.05, (), "Alone.")
+    assert verdict.approximate and verdict.why.endswith("Alone.")
 
 
 def test_a_printed_count_lies_in_the_interval_of_ours() -> None:

@@ -223,24 +223,6 @@ def test_an_agent_plays_over_stdio_leaves_and_goes_on_with_the_same_command(tmp_
     assert actions(tmp_path / "runs" / "s") == ["cooperate"] * 6
 
 
-@pytest.mark.slow
-def test_an_agent_killed_with_its_server_goes_on_and_the_tables_are_equal(tmp_path: Path) -> None:
-    noisy = {"name": "repetition", "rounds": 5, "noise": 0.3}
-    write(tmp_path, mechanism=noisy, seeds=2)
-    for count, name in ((None, "whole"), (1, "killed"), (4, "killed"), (2, "killed"), (None, "killed")):
-        with started(tmp_path, "seat", "s.yaml", "--http", "--json", "--runs", name) as process:
-            seat = shown_seat(process)
-            assert seat["seat"] == 1
-            if count is not None:
-                assert http_agent(seat["url"], seat["token"], count)[-1] == "decide"
-                process.send_signal(signal.SIGKILL)
-            else:
-                assert http_agent(seat["url"], seat["token"])[-1] == "run_over"
-                assert process.wait(300) == 0
-    whole, killed = (tables(tmp_path / name / "s", tmp_path / f"{name}-tables") for name in ("whole", "killed"))
-    assert whole == killed and said_in(tmp_path / "whole") == said_in(tmp_path / "killed")
-
-
 def begun(journal: Path) -> bool:
     """Whether the journal of a run that is being played has an answer."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db:

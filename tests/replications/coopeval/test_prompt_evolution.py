@@ -5,8 +5,6 @@ from pathlib import Path
 
 import orjson
 import pytest
-from tests.replications.killing import calm_and_killed
-from tests.run_tables import tables
 
 from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.analysis.measure import measures
@@ -119,32 +117,6 @@ def test_instructions_evolve_under_mediation_and_contracting(tmp_path: Path) -> 
             for row in data.records("SELECT DISTINCT rules, kind FROM decisions WHERE kind <> 'paraphrase'")
         }
     assert kinds >= {("mediation", "vote"), ("contracting", "vote"), ("mediation", "act"), ("contracting", "act")}
-
-
-PLAY = """
-import asyncio, sys
-from ostrom.models.providers.scripted import register
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-
-async def reply(request):
-    await asyncio.sleep(0.003)
-    text = request.messages[-1].content
-    if "in other words" in text:
-        return text.split('"')[1].swapcase()
-    return "[A1]" if sum(map(ord, request.messages[0].content)) % 3 == 0 else "[A0]"
-
-register("slow", reply)
-changes = ["agent.constrain=never"]
-study = load_study("prompt-evolution", preset="smoke", models=["scripted/slow"], changes=changes, seeds=2)
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=2, growth=30_000)
-    assert tables(calm, tmp_path / "calm-out") == tables(killed, tmp_path / "killed-out")
 
 
 def test_the_generations_of_a_population_count_as_one_match(played: RunData) -> None:

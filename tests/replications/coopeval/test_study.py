@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.replications.killing import calm_and_killed
 from tests.run_tables import tables
 
 from ostrom.costs.forecast import forecast
@@ -91,37 +90,6 @@ def test_a_tournament_in_pieces_is_the_same_tournament(tournament: Path, tmp_pat
 
 
 # -- killed ----------------------------------------------------------------------------------------------
-
-PLAY = """
-import asyncio, sys
-import numpy as np
-from ostrom.answers import Record
-from ostrom.models.providers.scripted import register
-from ostrom.ground.streams import key_of
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-from ostrom.answers.random_answers import random_answer
-import json
-
-async def reply(request):
-    await asyncio.sleep(0.01)
-    rng = np.random.default_rng(key_of(request.messages[0].content + str(request.params.get("seed"))))
-    bound = request.constraint
-    if bound.choices:
-        return bound.choices[int(rng.integers(len(bound.choices)))]
-    return json.dumps(random_answer(Record(bound.name, bound.schema), rng).value)
-
-register("any", reply)
-types = "types={any: {model: scripted/any}, tft: tit_for_tat}"
-study = load_study("mechanisms", preset="smoke", changes=[types, "agent.style=direct", "agent.answer=choice"])
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=4, growth=12_000)
-    assert tables(calm, tmp_path / "calm-out") == tables(killed, tmp_path / "killed-out")
 
 
 # -- players who do not answer as they should ------------------------------------------------------------
