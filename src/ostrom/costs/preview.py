@@ -159,5 +159,8 @@ def _seated(plan: StudyPlan, cell: int, seat: str | None) -> tuple[Unit, int]:
                 names[f"{place + 1} ({seated.name})"] = None
                 if seat in (None, str(place + 1), seated.name):
                     return unit, place
-    missing = f"--seat {seat}: no model plays there in cell {cell} (allowed: {', '.join(names)})"
-    raise UsageError(missing if names else f"{plan.file}: no model plays in cell {cell} (--model names one)")
+    raise UsageError(
+        f"--seat {seat}: no model plays there in cell {cell} (allowed: {', '.join(names)})"
+        if names
+        else f"{plan.file}: no model plays in cell {cell} (--model names one)"
+    )

@@ -156,9 +156,10 @@ class StudyPlan(Plan):
         data: dict[str, Any] = self.study.model_dump(mode="json")
         if self.study.answers:
             data["answers"] = [one.model_dump(mode="json", exclude_defaults=True) for one in self.study.answers]
-        unused = {name for name in ("people", "stop", "models", "answers") if not data[name]}
-        unused |= {"seeds_shared"} if data["seeds_shared"] is None else set()
         # A study without these keys keeps the form of earlier versions.
+        unused = {
+            name for name in ("people", "stop", "models", "answers", "seeds_shared") if data[name] in (None, {}, [])
+        }
         return {name: value for name, value in data.items() if name not in unused}
 
     def settings(self, model: str) -> Mapping[str, Any]:
