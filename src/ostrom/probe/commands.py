@@ -78,9 +78,13 @@ def corpus(
         try:
             selection = probing.corpus(arm, rules)
         except Unscored as error:
-            unscored = "the corpus is not written: judges have not scored every reply"
-            more = trouble(error.result, " and asks again what failed")
-            return Output(messages=[unscored, *more], code=exit_code(error.result))
+            return Output(
+                messages=[
+                    "the corpus is not written: judges have not scored every reply",
+                    *trouble(error.result, " and asks again what failed"),
+                ],
+                code=exit_code(error.result),
+            )
         if not selection.stages[0].kept and not selection.stages[0].dropped:
             raise UsageError(f"{', '.join(run)}: has no finished match with a reply of a model to select from")
         facts = summary(selection, rules, [one.name for one in open_runs], [one.name for one in judges])
@@ -208,8 +212,12 @@ def train(
         "record": record,
     }  # fmt: skip
     if record is None:
-        end = f"stopped after step {progress.step} of {progress.total}; the same command goes on from here"
-        return Output(document, (), [end], 1)
+        return Output(
+            document,
+            (),
+            [f"stopped after step {progress.step} of {progress.total}; the same command goes on from here"],
+            1,
+        )
     losses, ppl = record["losses"], record["held_out_perplexity"]
     perplexity = "" if ppl["base"] is None else f"; held-out perplexity {ppl['base']:.2f} to {ppl['adapter']:.2f}"
     lines = [
@@ -295,8 +303,10 @@ def regress(
             for c in [one.compared]
         ],
     )  # fmt: skip
-    note = "no difference found is not the absence of one: a smaller drop than the last column could not have shown"
-    return Output({"adapter": str(adapter), "tasks": [one.as_dict() for one in reports]}, [table, Remark(note)])
+    note = Remark(
+        "no difference found is not the absence of one: a smaller drop than the last column could not have shown"
+    )
+    return Output({"adapter": str(adapter), "tasks": [one.as_dict() for one in reports]}, [table, note])
 
 
 async def _regress(

@@ -84,8 +84,10 @@ def sample(traces: Sequence[Trace], size: int) -> Stage:
 
 def judged(traces: Iterable[Trace], judges: int) -> Stage:
     """Drop traces without the scores of all judges."""
-    rule = "scored by every judge"
-    return sieve("judged", rule, traces, lambda t: None if len(t.scores) == judges else "no scores from every judge")
+    return sieve(
+        "judged", "scored by every judge", traces,
+        lambda t: None if len(t.scores) == judges else "no scores from every judge",
+    )  # fmt: skip
 
 
 def thresholds(traces: Iterable[Trace], forward: int, quality: int, specificity: int) -> Stage:
@@ -116,8 +118,10 @@ def families(traces: Sequence[Trace], most: int) -> Stage:
     """Keep at most ``most`` replies with the same first 50 characters, at random."""
     alike = grouped((trace.family, trace) for trace in sorted(traces, key=lambda t: (t.order, t.place)))
     chosen = [trace for family in alike.values() for trace in family[:most]]
-    rule = f"at most {most} replies with the same first {PREFIX} characters"
-    return parted("families", rule, traces, chosen, f"more than {most} replies begin alike")
+    return parted(
+        "families", f"at most {most} replies with the same first {PREFIX} characters", traces, chosen,
+        f"more than {most} replies begin alike",
+    )  # fmt: skip
 
 
 def split(traces: Sequence[Trace], share: float) -> tuple[list[Trace], list[Trace]]:
@@ -324,9 +328,13 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
     if arm == "forward":
         return Corpus(arm, tuple(stages), tuple(map(Example.from_trace, train)), tuple(map(Example.from_trace, val)))
     both = [shuffled(part) for part in (train, val)]
-    rule = "has a prompt of another trace of its game and part"
-    lost = tuple(pair for _, without in both for pair in without)
-    stages.append(Stage("shuffled", rule, tuple(example.trace for examples, _ in both for example in examples), lost))
+    stages.append(
+        Stage(
+            "shuffled", "has a prompt of another trace of its game and part",
+            tuple(example.trace for examples, _ in both for example in examples),
+            tuple(pair for _, without in both for pair in without),
+        )
+    )  # fmt: skip
     return Corpus(arm, tuple(stages), tuple(both[0][0]), tuple(both[1][0]))
 
 
@@ -351,9 +359,8 @@ def _placebo(source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, sc
         lambda traces: families(traces, rules.family),
     )
     pairing = matched(forward, stages[-1].kept)
-    partner = {other.place for _, other in pairing.pairs}
     rule = "matched to a forward-looking reply: model, game, history length, action, length within a quarter"
-    stages.append(sieve("matched", rule, stages[-1].kept, lambda t: None if t.place in partner else "nobody's match"))
+    stages.append(parted("matched", rule, stages[-1].kept, [other for _, other in pairing.pairs], "nobody's match"))
     examples = {example.trace.place: example for example in pairing.examples()}
     train, val = split(stages[-1].kept, rules.held_out)
     return Corpus(

@@ -190,13 +190,14 @@ def _text(dynamics: str, entries: Sequence[dict[str, Any]]) -> list[TextItem]:
         for one in entry.get("attractors", ())
     ]
     moving = sum(entry.get("settled") is False for entry in entries)
-    rest = f"{moving} of {len(entries)} had not come to rest, absent types included, when the dynamics ended"
     societies = [entry for entry in entries if entry["society"]]
     names = _few([_called(entry["cell"]) for entry in societies])
     return [
         TextTable.from_mappings(f"Average score per type, and {dynamics}", rows) if rows else None,
         *map(Remark, attractors),
-        Remark(rest) if moving else None,
+        Remark(f"{moving} of {len(entries)} had not come to rest, absent types included, when the dynamics ended")
+        if moving
+        else None,
         Remark(f"{names}: {societies[0]['why']}") if societies else None,
     ]
 

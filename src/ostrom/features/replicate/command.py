@@ -191,8 +191,10 @@ def check_comparable(result: "Replication") -> None:
         return
     own = {run.study for run in result.runs}
     why = dict.fromkeys(line.verdict.why for line in result.claims if result.plan.studies[line.claim.run] in own)
-    names = ", ".join(str(run.data.folder) for run in result.runs)
-    raise UsageError(f"{names}: nothing can be compared with {result.plan.title}. {' '.join([*why][:3])}")
+    raise UsageError(
+        f"{', '.join(str(run.data.folder) for run in result.runs)}: nothing can be compared with {result.plan.title}. "
+        f"{' '.join([*why][:3])}"
+    )
 
 
 def check_runs(runs: "Sequence[PaperRun]", name: str, plan: "PaperPlan") -> None:

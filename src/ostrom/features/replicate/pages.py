@@ -48,10 +48,14 @@ def write_page(
 ) -> Report:
     """Write ``index.html`` with figures and tables beside it."""
     need_extras()
-    first = replication.runs[0].data
-    names = {run.data.folder: run.name for run in replication.runs}
     published = replication.paper.published()
-    with ReportFiles(first, safe=safe, folder="page", home=out, names=names) as files:
+    with ReportFiles(
+        replication.runs[0].data,
+        safe=safe,
+        folder="page",
+        home=out,
+        names={run.data.folder: run.name for run in replication.runs},
+    ) as files:
         start = _first(files, replication, published)
         sections = [_section(files, replication, one, cells, published) for one, cells in replication.exhibits]
         files.draw()
