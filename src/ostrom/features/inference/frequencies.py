@@ -128,10 +128,9 @@ def strategy_frequencies(
     loose = undetermined(fit)
 
     def bootstrapped(value: float, draws: Floats, ends: Floats) -> Estimate:
-        low, high = percentiles(ends, level)
-        return Estimate(
-            {}, value, low, high, table.n_units, table.unit, "bootstrap", level=level, se=float(draws.std(ddof=1))
-        )
+        # A fit of a resample that converges slowly ends a little elsewhere on another processor.
+        low, high, se = (round(end, 4) for end in (*percentiles(ends, level), float(draws.std(ddof=1))))
+        return Estimate({}, value, low, high, table.n_units, table.unit, "bootstrap", level=level, se=se)
 
     lines = tuple(
         StrategyWeight(
@@ -176,7 +175,7 @@ def bic(fit: MixtureFit, parameters: int, units: int) -> float:
 def error_rate(faithful: float) -> float:
     """One minus the probability to follow the prescription."""
     # The likelihood needs an error above zero; a value at the cap means that no error was seen.
-    return max(0.0, 1 - faithful - 1e-10) if faithful > 1 - 1e-9 else 1 - faithful
+    return max(0.0, round(1 - faithful - 1e-10, 12)) if faithful > 1 - 1e-9 else 1 - faithful
 
 
 def _bootstrap(
@@ -195,9 +194,9 @@ def _bootstrap(
         load,
         np.tile(0.8 * fit.weights + 0.2 / len(groups), (resamples, 1)),
         np.full(resamples, np.clip(fit.faithful, 0.55, 0.999)),
-        tolerance=1e-6,
+        tolerance=1e-8,
     )
-    # EM leaves small weights on candidates that tend to zero; below its tolerance they are set to zero.
+    # EM leaves small weights on candidates that tend to zero; these are set to zero.
     weights[weights < 1e-5] = 0.0
     return weights / weights.sum(axis=1, keepdims=True), faithful
 
@@ -245,12 +244,13 @@ def leave_one_out(
         # weight is left out as well: its loss is zero only if the full fit is the global optimum,
         # and a refit with a higher likelihood (a negative loss) shows that it was not.
         _, fit = fit_groups(table.only([table.candidates[k] for other in groups if other != group for k in other]))
-        ratio = max(0.0, 2 * (full.log_likelihood - fit.log_likelihood))
+        ratio = 2 * (full.log_likelihood - fit.log_likelihood)
+        ratio = ratio if ratio > 1e-8 else 0.0
         lines.append(
             LeftOut(
                 strategies=tuple(table.candidates[k] for k in group),
                 likelihood_ratio=ratio,
-                p=float(chdtrc(1, ratio)) / 2 if ratio > 1e-8 else 1.0,
+                p=float(chdtrc(1, ratio)) / 2 if ratio else 1.0,
                 p_holm=1.0,
                 aic_loss=aic(fit, count - 1) - aic(full, count),
                 bic_loss=bic(fit, count - 1, table.n_units) - bic(full, count, table.n_units),

@@ -334,7 +334,8 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
     slack = gradient[:-1] / n - 1.0
     if slack.max() > 1e-3:
         raise NotConverged("the strategy frequencies did not reach an optimum")
-    return MixtureFit(here[:-1], float(here[-1]), height, slack, likelihood)
+    # What the optimiser leaves of a weight of zero differs between processors.
+    return MixtureFit(np.where(here[:-1] < 1e-9, 0.0, here[:-1]), float(here[-1]), height, slack, likelihood)
 
 
 def equivalent_groups(table: ChoiceTable) -> tuple[tuple[int, ...], ...]:
