@@ -23,7 +23,7 @@ from ostrom.engine.unit_rows import (
     FEW_ROWS,
     LONGEST_FACT,
     MOST_FACTS,
-    _acted,
+    _action_outcome,
     _expected,
     _last_moves,
     _round_facts,
@@ -155,7 +155,7 @@ def test_an_answer_is_told_in_columns(answer: Answer, act: bool, columns: dict[i
 def test_what_came_of_an_action_is_that_of_the_own_seat(
     seat: int, player: int, round_: Round, came: tuple[Any, ...]
 ) -> None:
-    assert _acted(PRISONERS_DILEMMA, seat, player, round_)[:4] == came
+    assert _action_outcome(PRISONERS_DILEMMA, seat, player, round_)[:4] == came
 
 
 def test_a_score_is_expected_of_one_round_with_known_odds() -> None:

@@ -74,7 +74,7 @@ class Sample:
 
     @property
     def units(self) -> str:
-        """The unit in the plural."""
+        """Return the unit of analysis in the plural."""
         return PLURALS.get(self.unit, f"{self.unit}s")
 
     @cached_property
@@ -104,9 +104,9 @@ class Sample:
         return tuple(table)
 
     def _combinations(self) -> list[tuple[Any, ...]]:
-        met = {tuple(o[name] for name in self.factors) for o in self.observed}
+        combinations = {tuple(o[name] for name in self.factors) for o in self.observed}
         places = [{level: i for i, level in enumerate(self.levels[name])} for name in self.factors]
-        return sorted(met, key=lambda key: [place[v] for place, v in zip(places, key, strict=True)])
+        return sorted(combinations, key=lambda key: [place[v] for place, v in zip(places, key, strict=True)])
 
     @cached_property
     def repeated(self) -> int:
@@ -115,7 +115,7 @@ class Sample:
         return sum(len(set(of)) > 1 for of in levels.values())
 
     def rows_at(self, level: Any) -> list[SampleRow]:
-        """The rows at a level of the first factor."""
+        """Return the rows at a level of the first factor."""
         return [row for row in self.rows if row.levels[0] == level]
 
     def side(self, level: Any) -> list[Observation]:
@@ -125,7 +125,7 @@ class Sample:
     def model_rows(self, method: str) -> tuple[SampleRow, ...]:
         """Return the rows of a model: one per unit, or one per player's value if the unit is the cluster.
 
-        A measure by round has one per round: a model with clusters is there to take values that depend on each other.
+        A measure by round has one row per round, since a model with clusters allows values to depend on each other.
         """
         if not self.by_round and (self.clusters or method == "glm"):
             return self.rows
@@ -159,7 +159,7 @@ class Sample:
     def warnings(self, method: str) -> tuple[str, ...]:
         """Return warnings about these values for a method."""
         exact = sum(row.exact for row in self.rows)
-        # Units of equal weight count the same anyway.
+        # If all weights are equal, ignoring them changes nothing.
         unequal = method != "estimate" and len({round(row.weight, 9) for row in self.rows}) > 1
         texts = (
             (self.missing, f"{self.missing} values without a level of {' and '.join(self.factors)} are left out"),

@@ -277,15 +277,15 @@ def _other_design(data: RunData, registration: Registration) -> Iterator[RunDevi
 
 
 def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
-    wanted = registration.versions.ostrom
+    registered = registration.versions.ostrom
     versions = [str((data.manifest.get("versions") or {}).get("ostrom"))]
     if (shared := data.manifest.get("shared")) is not None:
         versions = shared.get("versions") or versions
     elif Folder(data.folder).exists:
         with Folder(data.folder).open_journal(data.manifest, checked=False) as journal:
             versions = journal.versions or versions
-    if others := [version for version in versions if version != wanted]:
-        yield RunDeviation("versions", f"ostrom {wanted} registered, {_names(others)} played too")
+    if others := [version for version in versions if version != registered]:
+        yield RunDeviation("versions", f"ostrom {registered} registered, {_names(others)} played too")
     rows = data.records(
         "SELECT model, version, count(*) AS n FROM calls WHERE error IS NULL AND version IS NOT NULL "
         'GROUP BY model, version ORDER BY model, min("at"), version'
@@ -401,7 +401,7 @@ class RegistrationStatus:
 
     @property
     def lines(self) -> list[str]:
-        """Return the runs' registrations and deviations, line by line."""
+        """Return the lines about all registrations and deviations."""
         return [line for one in self.bound for line in one.lines]
 
     def text(self) -> Iterator[TextItem]:

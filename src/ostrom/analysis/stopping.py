@@ -2,8 +2,8 @@
 
 A rule looks at the declared contrast after some seeds and stops where its interval is narrow enough, or where the JZS
 Bayes factor (Rouder et al. 2009) is large enough for either hypothesis. The interval of a look has bounds that hold for
-every distribution and however often is looked (``ostrom.analysis.intervals.betting``); of a measure without declared
-bounds it is that of `ostrom estimate`, which knows nothing of the looks, and is called approximate.
+every distribution and any number of looks (``ostrom.analysis.intervals.betting``); of a measure without declared
+bounds it is that of `ostrom estimate`, which ignores the other looks, and is called approximate.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Look:
 
     def same(self, other: Look) -> bool:
         """Return whether two looks agree up to rounding."""
-        # The interval of another version had another rule.
+        # Intervals of another version followed other rules, so they are not compared.
         names = [one.name for one in fields(Look)] if self.version == other.version else ["seeds", "value"]
         return all(_agree(getattr(self, name), getattr(other, name)) for name in names)
 
@@ -107,7 +107,7 @@ def _agree(one: Any, two: Any) -> bool:
 
 
 def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
-    """Judge both sides (a ``UnitFigure``) after this many seeds."""
+    """Return the look at both sides of the contrast (a ``UnitFigure``) after this many seeds."""
     from ostrom.analysis.statistics.means import jzs_paired, jzs_two_sample
     from ostrom.analysis.statistics.samples import StatisticsError
 
@@ -144,7 +144,7 @@ def blind(rule: StopRule, seeds: int) -> Look:
 
 
 def first_seeds(measured: Any, first: int, seeds: int) -> Any:
-    """The observations of the first seeds of a run."""
+    """Return the observations of the first seeds of a run."""
     return replace(measured, rows=tuple(row for row in measured.rows if row["seed"] < first + seeds))
 
 

@@ -226,18 +226,18 @@ def mentions(sentence: str, labels: Labels) -> list[Mention]:
         kind = kind_of(label)
         start, end = match.span()
         if _marked(sentence, start, end):
-            named = True
+            can_be_answer = True
         elif _glued(sentence, start, end):
-            named = False
+            can_be_answer = False
         elif kind == "code":
-            named = True
+            can_be_answer = True
         elif kind == "name":
-            named = match.group() == label and next(iter(words_before(sentence, start)), "") not in _PEOPLE
+            can_be_answer = match.group() == label and next(iter(words_before(sentence, start)), "") not in _PEOPLE
         else:
-            named = _cued(sentence, start, end)
-            if kind == "article" and not named:
+            can_be_answer = _cued(sentence, start, end)
+            if kind == "article" and not can_be_answer:
                 continue
-        hits.append(Mention(key, start, end, named))
+        hits.append(Mention(key, start, end, can_be_answer))
     return hits
 
 

@@ -35,27 +35,27 @@ def read_logprobs(
     >>> answer.value, round(answer.probabilities["C"], 3), answer.note
     ('C', 0.685, 'mass 0.9575')
     """
-    ready = prepared(labels)
+    prepared_labels = prepared(labels)
     sums = dict.fromkeys(labels, 0.0)
     reported: set[str] = set()
     unclear = 0.0
-    everything = 0.0
+    total = 0.0
     least = 1.0
     for token, logprob in first_token_logprobs.items():
         if math.isnan(logprob) or logprob > 1e-3:
             return Invalid(f"the log-probability {logprob} of a first token is not one")
         probability = min(1.0, math.exp(logprob))
-        everything += probability
+        total += probability
         least = min(least, probability)
-        owners = owners_of(token, ready)
+        owners = owners_of(token, prepared_labels)
         if len(owners) == 1:
             sums[owners[0]] += probability
             reported.add(owners[0])
         elif owners:
             unclear += probability
     mass = math.fsum(sums.values())
-    if everything > 1.02:
-        return Invalid(f"the probabilities of the first token sum to {everything:.4g}, more than one")
+    if total > 1.02:
+        return Invalid(f"the probabilities of the first token sum to {total:.4g}, more than one")
     if not reported or mass <= 0:
         return Invalid("no option is among the reported first tokens")
     if unclear > mass:
@@ -66,7 +66,7 @@ def read_logprobs(
     notes = [f"mass {mass:.4f}"]
     facts: dict[str, float] = {"mass": mass}
     if missing := [key for key in labels if key not in reported]:
-        bound = max(0.0, min(least, 1.0 - everything))
+        bound = max(0.0, min(least, 1.0 - total))
         if bound >= sums[best]:
             return Invalid(f"{labels[missing[0]]!r} is not reported and may be likelier than the rest")
         facts["bound"] = bound
@@ -77,7 +77,7 @@ def read_logprobs(
 
 
 def owners_of(token: str, labels: Labels) -> list[str]:
-    """Return the options whose label a first token may be, or begin.
+    """Return the options whose label equals a first token, apart from marks, or begins with it.
 
     >>> owners_of(" [A", Labels({"C": "A0", "D": "A1"})), owners_of("A0]", Labels({"C": "A0", "D": "A1"}))
     (['C', 'D'], ['C'])
@@ -88,7 +88,7 @@ def owners_of(token: str, labels: Labels) -> list[str]:
     bare = core.rstrip(_AFTER)
     if not bare:  # a label may consist of marks
         return [labels.by_label[text]] if (text := normal(token)) in labels.by_label else []
-    if bare != core:  # something closed after it, so nothing more can follow
+    if bare != core:  # a closing mark follows, so the label is complete
         return [key for label, key in labels.by_label.items() if label == bare]
     owners = [key for label, key in labels.by_label.items() if label.startswith(bare)]
     return [] if (bare in ("A", "I") and bare not in labels.by_label and len(owners) == 1) else owners

@@ -75,22 +75,22 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
         return part
     if part.rstrip("`\n ").endswith("}"):
         return _from_object(part, amounts)
-    lines = last_lines(part, 2, _speaks)
+    lines = last_lines(part, 2, _says_something)
     if not lines:
         return Invalid("the reply says nothing")
     bare = _bare(lines[0])
-    led = None if bare is not None or strict else _LEAD.match(lines[0])
-    digits = bare if led is None else _bare(lines[0][led.end() :])
+    lead = None if bare is not None or strict else _LEAD.match(lines[0])
+    digits = bare if lead is None else _bare(lines[0][lead.end() :])
     return (
         Invalid(f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}")
         if digits is None
-        else _alone(digits, lines[1:], amounts, "loose" if led else "exact")
+        else _alone(digits, lines[1:], amounts, "loose" if lead else "exact")
     )
 
 
 def _alone(digits: str, before: list[str], amounts: Amounts, reading: Reading) -> Answer | Invalid:
     """Return a number in plain digits, unless another answer stands right before it."""
-    other = next((named for line in before if (named := _bare(line) or _named(line)) is not None), None)
+    other = next((number for line in before if (number := _bare(line) or _from_object_text(line)) is not None), None)
     if other is not None and other != digits:
         return Invalid(f"the reply ends with two numbers, {other} and {digits}; give only one")
     decimals = len(digits.partition(".")[2])
@@ -117,25 +117,25 @@ def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:
     amount: Any = content.value["amount"]
     if isinstance(amount, bool) or not isinstance(amount, int | float):
         return Invalid(f"the amount must be a number, {range_text(amounts)}")
-    written = part[content.start : content.end].rpartition(":")[2].strip("} \t\r\n")
-    if not _NUMBER.fullmatch(written):
-        return Invalid(f"write the amount in plain digits, {range_text(amounts)}, found {clipped(written)}")
-    return _alone(written, last_lines(part[: content.start], 1, _speaks), amounts, "exact")
+    amount_text = part[content.start : content.end].rpartition(":")[2].strip("} \t\r\n")
+    if not _NUMBER.fullmatch(amount_text):
+        return Invalid(f"write the amount in plain digits, {range_text(amounts)}, found {clipped(amount_text)}")
+    return _alone(amount_text, last_lines(part[: content.start], 1, _says_something), amounts, "exact")
 
 
-def _named(text: str) -> str | None:
+def _from_object_text(text: str) -> str | None:
     """Return the number of the JSON object that a text ends with."""
-    named = _OBJECT.search(text[-_LONGEST:])
-    return None if named is None else named[1]
+    match = _OBJECT.search(text[-_LONGEST:])
+    return None if match is None else match[1]
 
 
-def _speaks(line: str) -> bool:
+def _says_something(line: str) -> bool:
     return bool(_SPEAKS.search(line))
 
 
-def _on_grid(amount: float, written: str, amounts: Amounts, reading: Reading) -> Answer | Invalid:
+def _on_grid(amount: float, digits: str, amounts: Amounts, reading: Reading) -> Answer | Invalid:
     return (
-        Invalid(f"the number must be {range_text(amounts)}, found {written}")
+        Invalid(f"the number must be {range_text(amounts)}, found {digits}")
         if not amounts.has(amount)
         else Answer(amounts.value(amounts.place(amount)), reading)
     )

@@ -63,6 +63,7 @@ class Forecast:
     likely_tokens_out: int = 0
     likely_usd: float | None = 0.0
     unpriced: tuple[str, ...] = ()
+    """Models without a known price."""
     unbounded: tuple[str, ...] = ()
     """Models with unbounded replies: their params set no max_tokens."""
     retries_per_decision: int = 0
@@ -73,9 +74,9 @@ class Forecast:
     """The highest cost in batches; None if a model has no batch endpoint, price or bound."""
     likely_batch_usd: float | None = None
     usual_price: tuple[str, ...] = ()
-    """Models whose services state no batch price: counted at the usual one."""
+    """Models whose services state no batch price: their batches are counted at the usual price."""
     waves: Waves | None = None
-    """How often matches wait for a batch; None if batches are impossible."""
+    """The number and duration of batches that matches wait for; None if batches are impossible."""
     measured: str | None = None
     """The earlier run behind the likely figures; None for usual values of styles."""
     likely_decisions: int = 0
@@ -181,7 +182,7 @@ def forecast(
     rehearsals: dict[tuple[Any, ...], Rehearsal] = {}
     lengths = Lengths() if measured is None else Lengths(measured.reply, measured.texts)
     chains = Chains(plan) if plan.models else None
-    decisions, varies, chance, tools, words = 0.0, dict[str, None](), False, False, _Words()
+    decisions, varies, chance, tools, prompt_groups = 0.0, dict[str, None](), False, False, _PromptGroups()
     for index in range(len(plan) // plan.study.seeds):
         if not (seeds := plan.replicates_in_shard(index)):
             continue  # it is played by other shards
@@ -197,7 +198,7 @@ def forecast(
             decisions += seeds * taking_place * most
             continue
         # Prompts of generations have equal length; the first makes its designs, and the last has no offspring.
-        wordings = tuple(words.length_key(seated.config, measured) for seated in unit.players)
+        wordings = tuple(prompt_groups.length_key(seated.config, measured) for seated in unit.players)
         key = (cell_of(unit), unit.kind, unit.game.name, wordings, unit.seat, most, bool(unit.needs))
         if key not in rehearsals:
             rehearsals[key] = rehearsed(plan, unit, lengths, plan.cells)
@@ -241,7 +242,7 @@ def _usual_replies(plan: StudyPlan) -> str:
     return ", ".join(f"{style} {how_many(of, 'token')} for a choice" for style, of in tokens.items())
 
 
-class _Words:
+class _PromptGroups:
     """Groups configurations by the length of their prompts and replies."""
 
     def __init__(self) -> None:

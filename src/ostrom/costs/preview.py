@@ -1,6 +1,6 @@
 """Previews of prompts: the messages of one decision, rendered without a call.
 
-The past of a later round is one of a rehearsal (``rehearsal``): models answer by chance, scripts as ever.
+The past of a later round is one of a rehearsal (``rehearsal``): models answer at random, scripts as in a match.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class _PreviewAgent(RehearsingAgent):
         self.sent: list[dict[str, Any]] = []
         embedded = str(config.model).startswith("embedded/")
         can = check_model(str(config.model), config.settings) or Abilities(prefill=embedded)
-        # Models that continue a given beginning are sent one; all else is as in a rehearsal.
+        # A model that can continue the beginning of a reply is sent one; all else is as in a rehearsal.
         self.model = copy(self.model)
         self.model.abilities = replace(self.model.abilities, prefill=can.prefill)
 
@@ -97,7 +97,10 @@ class _Preview(RehearsedMatch):
         return answer
 
     def play(self, player: int) -> list[dict[str, Any]]:
-        """Rehearse until the player is asked in the round: chance may end a match before."""
+        """Return the messages sent to the player in the requested round.
+
+        Chance may end a rehearsed match before that round, so the match is rehearsed up to ``TIMES`` times.
+        """
         for times in range(1, TIMES + 1):
             extreme = Extreme(last=times % 2 == 0) if times > TIMES - 2 else None
             with suppress(_Reached):
@@ -136,7 +139,7 @@ def preview(plan: StudyPlan, cell: int = 1, number: int = 1, seat: str | None = 
     if number == 0 and unit.needs:
         played, player = plan.unit(unit.needs[place % len(unit.needs)]), 0
     match = _Preview(plan, played, number or None)
-    calls = match.play(player) if first <= number <= rounds + 1 else []  # some are asked after the last round
+    calls = match.play(player) if first <= number <= rounds + 1 else []  # players may be asked after the last round too
     if not calls and first <= number <= rounds:
         last_round = max(match.rounds_asked.get(player, ()), default=0)
         raise UsageError(

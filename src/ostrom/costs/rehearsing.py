@@ -32,7 +32,7 @@ TOOL_TURN = 300
 TOOL_CALL = 40
 """Tokens of a usual call of a tool."""
 TOOL_SPEC = 40
-"""Characters that a wire puts around what a request tells of a tool."""
+"""Characters that the format of a request adds to the description of a tool."""
 
 
 MOST_STEPS = 2000
@@ -40,7 +40,7 @@ MOST_STEPS = 2000
 
 
 class Extreme:
-    """In place of a generator: always the first of what can be drawn, or always the last."""
+    """A replacement of a random generator: always draws the first possibility, or always the last."""
 
     def __init__(self, *, last: bool) -> None:
         self.last = last
@@ -64,14 +64,14 @@ def alike_steps(rules: Mechanism, unit: Unit, extreme: Extreme) -> Iterator[list
 
 
 class _NoModel:
-    """Stands where a model would: it can do everything and is never called."""
+    """A placeholder for the model of a rehearsed agent: it has every ability and is never called."""
 
     name, connections = "rehearsal", 1
     abilities = Abilities(choices=True, schema=True, logprobs=True, tools=True)
 
 
 class RehearsingAgent(LanguageAgent):
-    """A language agent whose questions are answered by chance; what it would send is measured.
+    """A language agent that answers at random and records the sizes of the prompts that it would send.
 
     ``lengths`` are those of replies and texts where they were measured. With ``longest`` all texts are as long as
     they can be, and memory shows as much as it ever can.
@@ -84,11 +84,14 @@ class RehearsingAgent(LanguageAgent):
         """Whether some prompt depends on the length of a text; whether all replies are bounded."""
         self.calls: list[tuple[str, int, float, float]] = []
         self.extreme: Extreme | None = None
-        """What takes the place of chance, where that does."""
+        """Replaces the random generator of answers; None for random answers."""
         self._last_prompt = Prompt("", {}, "")
 
     def lengths(self, form: Form, part: str, text: str = "") -> tuple[float, float]:
-        """Tokens of the usual reply, which holds a text, and of the longest one; an unbounded one counts as usual."""
+        """Return the tokens of the usual reply and of the longest one; the same twice if replies are unbounded.
+
+        ``text`` is what a usual reply contains.
+        """
         likely, most = reply_of(self.config, form)
         usual = self.measured.reply(self.config, part_name(part))
         if usual is None and isinstance(form, Record):  # its parts may be long or short
@@ -98,7 +101,7 @@ class RehearsingAgent(LanguageAgent):
         return usual, float(usual if most is None else most)
 
     def memory_view(self, decision: Decision, context: Any) -> MemoryView:
-        """What memory shows, or the most that it can."""
+        """Return what memory shows; with ``longest`` the most rounds that it can show."""
         memory_view = super().shown(decision, context)
         history = decision.view.history
         lines = min(self.memory.most_lines(len(history)), len(history))
@@ -108,12 +111,12 @@ class RehearsingAgent(LanguageAgent):
         return replace(memory_view, rounds=history[len(history) - lines :]) if self.longest else memory_view
 
     def prompt(self, decision: Decision, context: Any, memory_view: MemoryView | None = None) -> Prompt:
-        """As ever."""
+        """Return the prompt of a language agent, and remember it as the last one."""
         self._last_prompt = super().prompt(decision, context, memory_view)
         return self._last_prompt
 
     def chat(self, decision: Decision, context: Any) -> Chat | None:
-        """As ever."""
+        """Return the dialogue of a language agent, and remember its prompt as the last one."""
         chat = super().chat(decision, context)
         self._last_prompt = self._last_prompt if chat is None else chat.prompt
         return chat
@@ -131,9 +134,9 @@ class RehearsingAgent(LanguageAgent):
         del think, lasting
         form = decision.form
         answer = self.drawn(form, context.draw(f"answer:{part}"))
-        text = _written(answer, form, prompt)
+        text = _reply_text(answer, form, prompt)
         usual, most = self.lengths(form, part, text)
-        sent, limit = _characters(messages) + self._offered(decision, prompt), self.config.tool_limit
+        sent, limit = _characters(messages) + self._tool_characters(decision, prompt), self.config.tool_limit
         self.calls.append((part, sent, min(usual, TOOL_CALL) if self.tools and not self.longest else usual, most))
         for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
             longest = call * LONGEST_RESULT + round(min(call * most, limit.tokens) * CHARACTERS_PER_TOKEN)
@@ -143,8 +146,8 @@ class RehearsingAgent(LanguageAgent):
         more = round(tokens * CHARACTERS) - len(text) - 1
         return (f"{filler(more)}\n{text}" if more > 0 and not isinstance(form, Text) else text), answer
 
-    def _offered(self, decision: Decision, prompt: Prompt) -> int:
-        """Characters of what a request tells of its tools; what servers offer is not known before play."""
+    def _tool_characters(self, decision: Decision, prompt: Prompt) -> int:
+        """Return the characters that describe tools in a request; those of tool servers are unknown before play."""
         scene = Scene(decision.view, prompt.labels)
         specs = [spec for box in self.tools for spec, _ in box.functions(scene)]
         return sum(box.unknown for box in self.tools if self.longest) + sum(
@@ -152,15 +155,15 @@ class RehearsingAgent(LanguageAgent):
         )
 
     async def call(self, context: Any, request: Request, part: str) -> Reply:
-        """A reply in which all options are equally likely."""
+        """Return a reply in which all options are equally likely."""
         del context
         usual, most = self.lengths(Choice(tuple(self._last_prompt.labels)), part)
         self.calls.append((part, _characters(request.messages), usual, most))
         return Reply("", logprobs=dict.fromkeys(self._last_prompt.labels.values(), -1.0))
 
     def drawn(self, form: Form, rng: np.random.Generator) -> Answer:
-        """An answer by chance, with texts of the usual or of the greatest length."""
-        if isinstance(form, Text) or (isinstance(form, Record) and _says(form)):
+        """Return a random answer, with texts of the usual or of the greatest length."""
+        if isinstance(form, Text) or (isinstance(form, Record) and _varies_in_length(form)):
             self.texts = True
         usual = CHARACTERS * (answer_tokens(form) if isinstance(form, Text) else MESSAGE)
         usual = self.measured.texts.get(text_name(form), usual)
@@ -168,8 +171,8 @@ class RehearsingAgent(LanguageAgent):
         return random_answer(form, rng, 10**6 if self.longest else round(usual), full=self.longest)
 
 
-def _says(form: Record) -> bool:
-    """Whether an answer may be long or short: it holds a text or a list."""
+def _varies_in_length(form: Record) -> bool:
+    """Return whether answers to a form can differ in length: one of its fields is a text, a list or an object."""
     return any(
         is_free(part) or part.get("type") in ("array", "object") for part in form.schema.get("properties", {}).values()
     )
@@ -179,8 +182,8 @@ def _characters(messages: Sequence[Message]) -> int:
     return sum(len(message.content) for message in messages)
 
 
-def _written(answer: Answer, form: Form, prompt: Prompt) -> str:
-    """An answer as a model would write it."""
+def _reply_text(answer: Answer, form: Form, prompt: Prompt) -> str:
+    """Return an answer as a model would write it."""
     if isinstance(form, Choice | Number):
         return f"[{prompt.labels.get(str(answer.value), answer.value) if isinstance(form, Choice) else answer.value}]"
     return str(answer.value) if isinstance(form, Text) else orjson.dumps(answer.value).decode()

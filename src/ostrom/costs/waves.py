@@ -1,4 +1,4 @@
-"""How many waves a study takes in batches: the longest chain of calls that wait for each other."""
+"""The number of waves of batches that a study needs: the longest chain of its calls that wait for each other."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +17,16 @@ from ostrom.studies.prompts import answering_player, every_step, prepared
 AT_ONCE = 20_000
 """Matches that are in play at once."""
 MOST_WAVES = 48
-"""Waves that are played without a word of the user: two days, if each takes an hour."""
+"""The most waves if the user allows no other number: two days, if each takes an hour."""
 HOURS, MOST_HOURS = 1.0, 24.0
 """What services say about one batch: most end within an hour, and all within a day."""
 REHEARSED = 200
-"""Different matches that are rehearsed; others count by the most that a player can be asked."""
+"""The most kinds of matches that are rehearsed; for others, an upper bound of their chain is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waves:
-    """How many waves, and how long they take; unreadable and failed replies come on top."""
+    """The number and the duration of waves, without those for unreadable and failed replies."""
 
     count: int
     hours: float
@@ -38,7 +38,7 @@ class Waves:
 
 
 def check_batch(plan: StudyPlan, most: int | None) -> None:
-    """Refuse models without batches, and matches that would wait for them more often than is allowed."""
+    """Refuse models without a batch endpoint, and studies that need more waves than are allowed."""
     if unable := [model for model in plan.models if not may_batch(model)]:
         raise UsageError(f"--batch: {unable[0]} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)")
     chains = Chains(plan)
@@ -54,51 +54,52 @@ def check_batch(plan: StudyPlan, most: int | None) -> None:
 
 
 class Chains:
-    """The longest chain of each match, with the chains of the preparations that it waits for."""
+    """Collects for each match the longest chain of calls that wait for each other, from its preparations on."""
 
     def __init__(self, plan: StudyPlan) -> None:
         self.plan = plan
-        self._chain_lengths: dict[tuple[Any, ...], int] = {}
-        self._complete_chains: dict[int, int] = {}
+        self._lengths: dict[tuple[Any, ...], int] = {}
+        self._total_lengths: dict[int, int] = {}
 
     def waves(self, hours: float = HOURS) -> Waves:
-        """The waves of the units that were added, for all seeds; each is expected to take so many hours."""
-        chains = self._complete_chains.values()
-        calls = sum(chain * self.plan.replicates_in_shard(index) for index, chain in self._complete_chains.items())
+        """Return the waves of all added units and their seeds; ``hours`` is the expected duration of one wave."""
+        chains = self._total_lengths.values()
+        calls = sum(chain * self.plan.replicates_in_shard(index) for index, chain in self._total_lengths.items())
         count = max(max(chains, default=0), -(-calls // AT_ONCE))
         return Waves(count, count * hours, count * MOST_HOURS)
 
     def add(self, unit: Unit) -> None:
-        """Add a unit, and what it needs."""
+        """Add a unit and the preparations that it needs."""
         waiting = [unit]
         while waiting:
             last = waiting[-1]
-            missing = [need for need in last.needs if need not in self._complete_chains]
+            missing = [need for need in last.needs if need not in self._total_lengths]
             if missing:
                 waiting += [self.plan.unit(need) for need in missing]
                 continue
-            before = max((self._complete_chains[need] for need in last.needs), default=0)
-            self._complete_chains[waiting.pop().index] = before + self._chain(last)
+            before = max((self._total_lengths[need] for need in last.needs), default=0)
+            self._total_lengths[waiting.pop().index] = before + self._chain_length(last)
 
-    def _chain(self, unit: Unit) -> int:
+    def _chain_length(self, unit: Unit) -> int:
         key = (
             cell_of(unit),
             unit.kind,
             unit.game.name,
             tuple((self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)),
         )
-        if key not in self._chain_lengths:
-            few = len(self._chain_lengths) < REHEARSED and not unit.mechanism.society
-            self._chain_lengths[key] = (self._rehearsed if few else self._bound)(unit)
-        return self._chain_lengths[key]
+        if key not in self._lengths:
+            rehearse = len(self._lengths) < REHEARSED and not unit.mechanism.society
+            self._lengths[key] = (self._rehearsed if rehearse else self._bound)(unit)
+        return self._lengths[key]
 
     def _calls(self, unit: Unit, player: int) -> int:
-        """Calls one after another for one decision of a player, tools included; 0 for one that asks no model."""
+        """Return the number of consecutive calls for one decision of a player, tools included; 0 without a model."""
         config = unit.players[player].config
         calls = styles.build(config.style).calls * (1 + (config.tool_limit.calls if config.tools else 0))
         return calls if asks(config) else 0
 
     def _bound(self, unit: Unit) -> int:
+        """Return an upper bound of the length: all calls of the player with the most."""
         players = range(len(unit.players))
         decisions = [unit.mechanism.decisions_of(unit.game, player, len(players)) for player in players]
         return max(
@@ -110,7 +111,7 @@ class Chains:
         return memory.most_notes(unit.mechanism.longest_history(unit.game)) if self._calls(unit, player) else 0
 
     def _rehearsed(self, unit: Unit) -> int:
-        """The steps in which a model is asked, in the longest of some matches, stretched to the last round."""
+        """Return the length of the longest chain of some rehearsed matches, extrapolated to the last round."""
         rules = prepared(self.plan, unit)
         extremes = (alike_steps(rules, unit, Extreme(last=last)) for last in (False, True))
         chains = []

@@ -1,7 +1,7 @@
 """The entries of a journal: their records, the SQL statements that write them, and the writer thread.
 
-Whatever piled up while the last transaction was on its way to the disk becomes the next one, so the cost of
-durability is shared by all matches that wait for it.
+Entries that arrive while a transaction is written form the next transaction, so all waiting matches share the cost
+of durability.
 """
 
 from __future__ import annotations
@@ -229,12 +229,12 @@ class Packages:
 
 
 def dump(value: Any) -> str:
-    """Plain data as canonical JSON text."""
+    """Return plain data as canonical JSON text."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
 def load(text: str | None) -> Any:
-    """Plain data from JSON text; None stays None."""
+    """Return plain data from JSON text; None stays None."""
     if text is None:
         return None
     if text[:1] == '"' and "\\" not in text:
@@ -252,7 +252,7 @@ _ASSISTANT = b'["assistant",'
 
 
 class PromptChains:
-    """Stores a prompt that extends an earlier one as a reference and the new messages.
+    """Stores a prompt that extends an earlier one in two parts: a reference to that one, and the new messages.
 
     A dialogue is sent as a whole with every call, so written down as a whole it would grow with the square of its
     turns. A prompt that begins with an earlier one of the same player is written as ``{"from": [package, nth],
@@ -363,7 +363,7 @@ class Writer:
 
     @property
     def backlog(self) -> int:
-        """How many entries wait to be written."""
+        """Return the number of entries that wait to be written."""
         return len(self._pending)
 
     async def flush(self) -> None:
@@ -425,7 +425,7 @@ class Writer:
         if waiting:
             self._loop.call_soon_threadsafe(_release, waiting, None)
         if self._stop and not self._pending:
-            with suppress(sqlite3.Error):  # on failure it counts as not closed, nothing more
+            with suppress(sqlite3.Error):  # a failure has one effect: the journal stays marked as not closed
                 self._mark(connection, closed=True)
             return False
         return True

@@ -432,23 +432,23 @@ def refuse_joined(path: Path, manifest: Mapping[str, Any], why: str | None) -> N
         )
 
 
-def refuse_apart(path: Path, own: Mapping[str, Any], manifest: Mapping[str, Any], place: Shard) -> None:
+def refuse_apart(path: Path, shard_manifest: Mapping[str, Any], manifest: Mapping[str, Any], place: Shard) -> None:
     """Refuse the manifest of a shard that does not match the run, or is not number ``place``."""
-    shard = Shard.of_manifest(own)
-    if shard is None or own.get("joined") is not None:
+    shard = Shard.of_manifest(shard_manifest)
+    if shard is None or shard_manifest.get("joined") is not None:
         raise RunError(f"{path}: is no shard: it was played without --shard")
     if shard.of != place.of:
         raise RunError(f"{path}: is shard {shard}, one of {shard.of}, not of {place.of}")
     if shard != place:
         raise RunError(f"{path}: is shard {shard}, not {place}")
-    if kind_of(own) != kind_of(manifest):
-        raise RunError(f"{path}: is a run of kind {kind_of(own)}, not {kind_of(manifest)}")
-    left, right = ({k: v for k, v in m["study"].items() if k not in FREE_TO_CHANGE} for m in (manifest, own))
+    if kind_of(shard_manifest) != kind_of(manifest):
+        raise RunError(f"{path}: is a run of kind {kind_of(shard_manifest)}, not {kind_of(manifest)}")
+    left, right = ({k: v for k, v in m["study"].items() if k not in FREE_TO_CHANGE} for m in (manifest, shard_manifest))
     if changes := differences(left, right):
         raise RunError(f"{path}: holds another study: {'; '.join(changes[:3])}")
-    if own.get("registered") != manifest.get("registered"):
+    if shard_manifest.get("registered") != manifest.get("registered"):
         raise RunError(f"{path}: is bound to another registration, or to none")
-    if changes := differences(manifest["prompts"], own["prompts"]):
+    if changes := differences(manifest["prompts"], shard_manifest["prompts"]):
         raise RunError(f"{path}: was played with other prompts: {', '.join(c.partition(':')[0] for c in changes[:3])}")
 
 

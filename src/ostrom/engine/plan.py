@@ -160,7 +160,7 @@ class PeopleColumns(Protocol):
         """Return further columns of a player in the matches table."""
 
     def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Further columns of a decision, from the facts of its answer."""
+        """Return further columns of a decision, from the facts of its answer."""
 
     def visits(self) -> Iterator[dict[str, Any]]:
         """Yield one row for each person who came."""
@@ -258,18 +258,18 @@ class Plan(FormerNames, ABC, former=FORMER):
 
     def so_far(self, states: Mapping[int, str], *, playing: bool) -> str:
         """Describe the progress of an unfinished run; empty for a finished one. Preparations are no matches."""
-        far = self.progress(states)
+        counted = self.progress(states)
         people = self.counts != "match"  # more people may come as long as they are invited
-        if far.done + far.skipped >= far.planned and not (playing and people):
+        if counted.done + counted.skipped >= counted.planned and not (playing and people):
             return ""
         if self.preparations and not people:
-            own = {unit: state for unit, state in states.items() if self.unit(unit).kind == "match"}
-            far = replace(self.played(own), planned=self.planned - self.preparations)
-        more = [f", {n} {how}" for n, how in ((far.skipped, "skipped"), (far.failed, "failed")) if n]
+            match_states = {unit: state for unit, state in states.items() if self.unit(unit).kind == "match"}
+            counted = replace(self.played(match_states), planned=self.planned - self.preparations)
+        more = [f", {n} {how}" for n, how in ((counted.skipped, "skipped"), (counted.failed, "failed")) if n]
         more += [", being played"] if playing else []
-        return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}"
+        return f"so far: {counted.done:,} of {how_many(counted.planned, self.counts)}{''.join(more)}"
 
-    def use_old_names(self, journal: Journal) -> None:  # most plans have no renamed actions
+    def use_old_names(self, journal: Journal) -> None:  # by default nothing: most plans have no renamed actions
         """Use the action names of an older journal, if actions have been renamed since."""
 
     @property
@@ -283,7 +283,7 @@ class Plan(FormerNames, ABC, former=FORMER):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many units there are."""
+        """Return the number of units."""
 
     def sample(self, most: int) -> list[Unit]:
         """Return at most ``most`` units, spread evenly."""
@@ -309,7 +309,7 @@ class Plan(FormerNames, ABC, former=FORMER):
 
     @abstractmethod
     def unit(self, index: int) -> Unit:
-        """One unit by its index."""
+        """Return the unit at an index."""
 
     def question_units(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Yield units that together ask every kind of question, with the configurations that answer them."""
@@ -321,7 +321,7 @@ class Plan(FormerNames, ABC, former=FORMER):
 
     @abstractmethod
     def settings(self, model: str) -> Mapping[str, Any]:
-        """Client settings of a model."""
+        """Return the client settings of a model."""
 
     @property
     def forked_from(self) -> dict[str, Any] | None:
@@ -330,7 +330,7 @@ class Plan(FormerNames, ABC, former=FORMER):
 
     @property
     def games(self) -> Iterable[Game]:
-        """The games of the first units; plans that list their games override this."""
+        """Return the games of the first units; plans that list their games override this."""
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
 
     def keep_shapes(self, key: str, shapes: Mapping[str, Any]) -> None:

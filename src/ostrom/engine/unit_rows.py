@@ -320,7 +320,9 @@ class RowRecorder:
         deciders = map([one[0] for one in questions].__getitem__, question_codes)
         results = map(played.get, zip(bouts, numbers, deciders, strict=True))
         came = (
-            self._moved(questions, results, played) if self._ruled else self._acted(questions, question_codes, results)
+            self._move_outcomes(questions, results, played)
+            if self._ruled
+            else self._action_outcomes(questions, question_codes, results)
         )
         return UnitRows(
             int_array(steps), int_array(numbers), questions, int_array(question_codes), None if self._long else answers,
@@ -329,7 +331,7 @@ class RowRecorder:
             rounds_to_keep(self.unit, rounds, questions, self._rows) if ended else None,
         )  # fmt: skip
 
-    def _acted(
+    def _action_outcomes(
         self, questions: Sequence[tuple[Any, ...]], codes: Sequence[int], results: Iterable[Round | None]
     ) -> tuple[list[tuple[Any, ...]], Codes]:
         """Return the outcomes of actions in a game with a payoff table."""
@@ -342,11 +344,11 @@ class RowRecorder:
             key = (code, round_.actions, round_.payoffs, round_.expected, round_.players)
             if (number := cache.get(key)) is None:
                 player, seat = questions[code][:2]
-                number = cache[key] = came.setdefault(_acted(game, seat, player, round_), len(came))
+                number = cache[key] = came.setdefault(_action_outcome(game, seat, player, round_), len(came))
             numbers.append(number)
         return list(came), int_array(numbers)
 
-    def _moved(
+    def _move_outcomes(
         self, questions: Sequence[tuple[Any, ...]], results: Iterable[Round | None], played: Mapping[Any, Round]
     ) -> tuple[list[tuple[Any, ...]], Codes]:
         """Return the outcomes of moves in a game by a rule."""
@@ -359,7 +361,7 @@ class RowRecorder:
                 continue
             player, seat = questions[code][:2]
             facts = _round_facts(played.get((0, number, player))) if closing[number] == (step, player) else None
-            outcome = _moved(game, seat, player, round_, move, paid=last[number, player] == step, facts=facts)
+            outcome = _move_outcome(game, seat, player, round_, move, paid=last[number, player] == step, facts=facts)
             numbers.append(came.setdefault(outcome, len(came)))
         return list(came), int_array(numbers)
 
@@ -436,7 +438,7 @@ def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool
     )
 
 
-def _acted(game: Game, seat: int, player: int, round_: Round) -> tuple[Any, ...]:
+def _action_outcome(game: Game, seat: int, player: int, round_: Round) -> tuple[Any, ...]:
     """Return the outcome of an action in a game with a payoff table, in the order of ``OUTCOMES``."""
     at = round_.players.index(player) if round_.players else seat
     action = round_.actions[at] if round_.actions else None
@@ -458,7 +460,7 @@ def _move(game: Game, decision: Decision, answer: Answer) -> tuple[Any, ...]:
     return (answer.value, stage, len(view.facts["moves"]), theory, *bounds)
 
 
-def _moved(
+def _move_outcome(
     game: Game, seat: int, player: int, round_: Round | None, move: tuple[Any, ...], *, paid: bool, facts: str | None
 ) -> tuple[Any, ...]:
     """Return the outcome of a move in a game by a rule, with the theoretical move, in the order of ``OUTCOMES``."""

@@ -327,7 +327,7 @@ def _replace(value: Any, old: str, new: str) -> str:
 
 def _quoted(value: Any) -> str:
     text = text_of(value)
-    current_work().spend(len(text))  # it is made character by character
+    current_work().spend(len(text))  # escaping takes time for every character
     return quoted(text)
 
 

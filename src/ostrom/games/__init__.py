@@ -95,38 +95,38 @@ def is_game_file(name: str) -> bool:
 
 
 def game_files(stated: Any, file: str | None) -> dict[str, str]:
-    """Return the game files named in parts of a study, at any depth, with their hashes."""
+    """Return the hashes of the game files that a part of a study names at any depth, by name."""
     match stated:
         case Mapping():
             return game_files(list(stated.values()), file)
         case list() | tuple():
-            return {name: of for part in stated for name, of in game_files(part, file).items()}
+            return {name: digest for part in stated for name, digest in game_files(part, file).items()}
         case str() if is_game_file(stated) and (path := _beside(stated, file)).is_file():
             return {stated: content_hash(path.read_bytes())}
     return {}
 
 
 def game_hashes(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the game files of a run with their hashes."""
-    return {name: of for name, of in (manifest.get("prompts") or {}).items() if is_game_file(name)}
+    """Return the hashes of the game files of a run, by name."""
+    return {name: digest for name, digest in (manifest.get("prompts") or {}).items() if is_game_file(name)}
 
 
 def check_game_files(known: Mapping[str, str], file: str) -> None:
     """Refuse game files that changed since the run began: its figures would be of another game."""
     folder = Path(file).parent
-    for name, of in known.items():
+    for name, digest in known.items():
         path = _beside(name, file)
         inside = path.is_relative_to(folder)
-        if (inside or path.is_file()) and content_hash(read_plain(path) if inside else path.read_bytes()) != of:
+        if (inside or path.is_file()) and content_hash(read_plain(path) if inside else path.read_bytes()) != digest:
             raise RunError(f"{folder}: {name} was changed since the run was begun (put it back)")
 
 
 def copy_game_files(known: Mapping[str, str], run: Path, target: Path) -> None:
     """Copy a run's own unchanged game files to a new folder; files outside the run are skipped, links refused."""
-    for name, of in known.items():
+    for name, digest in known.items():
         path = run / name
         inside = path.resolve().is_relative_to(run.resolve()) and ".." not in Path(name).parts
-        if inside and path.is_file() and content_hash(data := read_plain(path)) == of:
+        if inside and path.is_file() and content_hash(data := read_plain(path)) == digest:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             write_atomically(target / name, data)
 
@@ -152,7 +152,10 @@ def _inline(spec: Mapping[str, Any]) -> bool:
 
 
 def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Game:
-    """Read the game file of a mapping and apply its other keys: an .nfg file states no cooperative action, say."""
+    """Read the game file that a mapping names, and let the mapping's other keys replace what the file states.
+
+    An .nfg file, for example, states no cooperative action.
+    """
     from ostrom.games.yaml_file import game_from_mapping, game_to_mapping
 
     changeable = ("name", "title", "citation", "roles", "cooperative", "defective")
@@ -166,7 +169,7 @@ def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Ga
         return game
     data = game_to_mapping(game) | changes
     if "cooperative" in changes and "defective" not in changes:
-        del data["defective"]  # so that it becomes the other action of a two-action seat again
+        del data["defective"]  # derived anew: the other action of a seat with two
     return game_from_mapping(data, key=key, file=file)
 
 

@@ -80,7 +80,7 @@ Theory: TypeAlias = Callable[[int, str, Mapping[str, Any]], Value | None]
 class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     """Seats, actions and payoffs. Actions are indices into ``actions``, the names of each seat's options.
 
-    It is no abstract base class: ``isinstance`` is called in every turn, and takes several times as long on those.
+    It is no abstract base class, because ``isinstance`` runs in every turn and is several times slower on those.
     """
 
     name: str
@@ -95,8 +95,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
     words: Words
     formula: Formula | ClaimFormula | None
     formerly: tuple[str, ...] = ()
-    """What the actions of every seat were called before they were renamed: still understood, and the names of runs
-    that were begun with them."""
+    """Former names of the actions of every seat: still accepted, and used by runs that were begun with them."""
     has_table: ClassVar[bool] = False
     """Whether all payoffs are in a table. A game without one has its own texts and is played move by move."""
     payoffs: NDArray[np.float64]
@@ -115,7 +114,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
 
     @property
     def seats(self) -> int:
-        """How many seats the game has."""
+        """The number of seats."""
         return len(self.actions)
 
     @property
@@ -133,7 +132,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
         return self.play(Now() if now is None else now)
 
     def payoff(self, profile: Sequence[int]) -> tuple[float, ...]:
-        """What each seat is paid at a profile of action indices."""
+        """The payoff of each seat at a profile of action indices."""
         raise NotImplementedError
 
     def stated_payoff(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
@@ -206,7 +205,7 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
         return None if not isinstance(options, Amounts) or action >= options.levels else float(options.value(action))
 
     def _complete(self, **values: Any) -> None:
-        """Replace fields of a frozen game that is being made by their complete values."""
+        """Set fields of the game while it is constructed, although it is frozen."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -228,10 +227,10 @@ class Game(FormerNames, former={"payoff_told": "stated_payoff"}):
 
 
 class Named(dict[str, Any]):
-    """A nested mapping from action names, seat after seat, to the profile of their indices.
+    """A nested dict: the action names of all seats, one level per seat, lead to the tuple of action indices.
 
-    Named actions become a profile in every turn of every match: following them from seat to seat takes a
-    third of the time of making a tuple of their indices. A branch is made at its first use.
+    Every turn of every match converts action names to a profile. This lookup takes a third of the time of
+    building the tuple from indices. An inner dict is created at its first use.
 
     >>> from ostrom.games import build_game
     >>> Named(build_game("prisoners_dilemma"))["cooperate"]["defect"]

@@ -40,10 +40,10 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
     """Return the first problem of a failed validation, in one line."""
     errors = error.errors(include_url=False)
     first = errors[0]
-    way, last = first["loc"][:-1], first["loc"][-1:]
-    if first["type"] != "extra_forbidden":  # there the last part is what the user wrote, whatever it looks like
+    parents, last = first["loc"][:-1], first["loc"][-1:]
+    if first["type"] != "extra_forbidden":  # an unknown key is what the user wrote, even if it looks like a branch
         last = tuple(p for p in last if not _is_branch(p))
-    path = [*(str(p) for p in way if not _is_branch(p)), *map(str, last)]
+    path = [*(str(p) for p in parents if not _is_branch(p)), *map(str, last)]
     allowed: Iterable[str] | None = None
     value = first.get("input")
     text, near = _plain_words(first), None
@@ -91,6 +91,7 @@ _KINDS = {
 
 
 def _plain_words(error: Any) -> str:
+    """Return the message of an error of pydantic in the words of YAML users."""
     kind, message, bounds = error["type"], str(error["msg"]), error.get("ctx") or {}
     if kind in _KINDS:
         return f"must be {_KINDS[kind]}"
@@ -111,7 +112,7 @@ def _fields_at(schema: type[BaseModel], path: Sequence[str]) -> list[str]:
     """Return the allowed keys at a path; those at the top if no model is there."""
     fields = _keys_of(schema)
     for step in path:
-        if step.isdigit():  # an index in a list, which was entered already
+        if step.isdigit():  # an index in a list: the list's key already led to the model of its items
             continue
         inner = _model_in(fields.get(step))
         if inner is None:

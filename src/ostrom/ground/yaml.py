@@ -43,11 +43,11 @@ def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     return result
 
 
-def _as_written(loader: Any, node: yaml.ScalarNode) -> int | float:
+def _unambiguous_number(loader: Any, node: yaml.ScalarNode) -> int | float:
     """Return a number; YAML 1.1 notations that surprise users are refused (1:30 is 90, 010 is 8)."""
     text = str(node.value)
-    read = loader.construct_yaml_int if node.tag.endswith("int") else loader.construct_yaml_float
-    value: int | float = read(node)
+    convert = loader.construct_yaml_int if node.tag.endswith("int") else loader.construct_yaml_float
+    value: int | float = convert(node)
     octal = re.fullmatch(r"[-+]?0[0-7_]+", text) is not None
     if ":" in text or octal:
         raise yaml.constructor.ConstructorError(
@@ -61,19 +61,19 @@ _COMPILED: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _CompiledLoader(_COMPILED):  # type: ignore[misc]
-    """The same loader in C, ten times as fast, with shorter messages."""
+    """The counterpart of ``_Loader`` in C: ten times as fast, with shorter messages."""
 
 
 for _loader in (_Loader, _CompiledLoader):
     _loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _no_duplicates)
     for _tag in ("int", "float"):
-        _loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _as_written)
+        _loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _unambiguous_number)
 
 
 def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
     """Parse YAML to plain data; errors name the line.
 
-    What the compiled loader refuses, the other one reads or says better what is wrong with it.
+    A text that the compiled loader refuses is read again by the other loader, whose messages say more.
 
     >>> read_yaml("a: [1, {b: yes}]", "f.yaml")
     {'a': [1, {'b': True}]}
@@ -161,7 +161,7 @@ def yaml_problem(error: BaseException, file: str | None) -> StudyError:
 
 
 def check_depth(text: str, file: str | None, loader: Any) -> None:
-    """Refuse too deep nesting: the C loader has no limit, the other one reaches its own late."""
+    """Refuse nesting deeper than ``DEEPEST``: the C loader has no limit, and that of the other one is higher."""
     depth = 0
     for event in yaml.parse(text, Loader=loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -176,7 +176,7 @@ def check_depth(text: str, file: str | None, loader: Any) -> None:
 def check_plain(data: Any, file: str | None = None, *, numbers: bool = True) -> None:
     """Refuse data that does not round-trip through JSON, or that expands without end.
 
-    Without ``numbers``, numbers are left to a reader that can say better what they are.
+    Without ``numbers``, numbers are not checked: the reader of the data refuses them with a better message.
 
     >>> check_plain({"at": [1, "x", None, 0.5]})
     >>> check_plain({"at": [2**64]}, "f.yaml")
@@ -187,11 +187,11 @@ def check_plain(data: Any, file: str | None = None, *, numbers: bool = True) -> 
 
 
 class _Check:
-    """One pass over the data; shared aliases are checked once and counted every time."""
+    """A check of nested data. What several aliases share is checked once, and counted once for each alias."""
 
     def __init__(self, file: str | None, numbers: bool) -> None:
         self.file, self.numbers = file, numbers
-        self.known: dict[int, tuple[int, int] | None] = {}
+        self.extents: dict[int, tuple[int, int] | None] = {}
         """The number of values and levels of every collection; None while it is being checked."""
 
     def value(self, value: Any, path: str, depth: int) -> tuple[int, int]:
@@ -214,16 +214,16 @@ class _Check:
         return 1, 0
 
     def collection(self, value: Any, path: str, depth: int) -> tuple[int, int]:
-        extent = self.known.get(id(value), (0, 0))
+        extent = self.extents.get(id(value), (0, 0))
         if extent is None or depth + extent[1] > DEEPEST:
             short = path if len(path) <= 40 else path[:37] + "..."
             raise StudyError("is nested too deeply, or contains itself", file=self.file, key=short or None)
         if extent[0]:
             return extent
-        self.known[id(value)] = None
+        self.extents[id(value)] = None
         total, below = 1, 0
         for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
-            size, height = self.value(inner, self.place(value, key, path), depth + 1)
+            size, height = self.value(inner, self.path_of(value, key, path), depth + 1)
             total, below = total + size, max(below, height)
             if total > MOST_VALUES:
                 raise StudyError(
@@ -231,12 +231,12 @@ class _Check:
                     file=self.file,
                     key=path or None,
                 )
-        self.known[id(value)] = total, below + 1
+        self.extents[id(value)] = total, below + 1
         return total, below + 1
 
-    def place(self, holder: Any, key: Any, path: str) -> str:
+    def path_of(self, collection: Any, key: Any, path: str) -> str:
         """Return the path of an entry; its key must be plain, too."""
-        if not isinstance(holder, Mapping):
+        if not isinstance(collection, Mapping):
             return f"{path}[{key}]"
         if not isinstance(key, str | int | float):
             raise StudyError("a key must be plain text", file=self.file, key=path or None, actual=key)

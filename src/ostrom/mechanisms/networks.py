@@ -51,11 +51,11 @@ def linked(members: int, pairs: Sequence[tuple[int, int]]) -> Links:
 
 def rewire(links: Links, pairs: Sequence[tuple[int, int]], share: float, rng: np.random.Generator) -> None:
     """With chance ``share``, redirect each pair from its second end to another member."""
-    inside = sorted({member for pair in pairs for member in pair})
+    ring_members = sorted({member for pair in pairs for member in pair})
     for one, other in pairs:
         if rng.random() >= share:
             continue
-        free = [member for member in inside if member != one and member not in links[one]]
+        free = [member for member in ring_members if member != one and member not in links[one]]
         if free:
             new = free[int(rng.integers(len(free)))]
             links[one].discard(other)
@@ -65,12 +65,12 @@ def rewire(links: Links, pairs: Sequence[tuple[int, int]], share: float, rng: np
 
 
 def pairs_of(found: Links) -> list[tuple[int, int]]:
-    """Every link once, in order.
+    """Return every link once, in order.
 
     >>> pairs_of([{1}, {0, 2}, {1}])
     [(0, 1), (1, 2)]
     """
-    return [(one, other) for one, around in enumerate(found) for other in sorted(around) if one < other]
+    return [(one, other) for one, neighbours in enumerate(found) for other in sorted(neighbours) if one < other]
 
 
 class Complete:
@@ -89,7 +89,7 @@ class Ring:
         self.degree = degree
 
     def links(self, members: int, rng: np.random.Generator) -> Links:  # noqa: ARG002
-        """The links of a ring; the random generator is not used."""
+        """Return the links of a ring; the random generator is not used."""
         return linked(members, lattice(range(members), self.degree))
 
 

@@ -348,7 +348,7 @@ class Society(SocietyRules):
             yield from self.links.steps(life, number, self.name, self.told)
 
     def most_decisions(self, game: Game) -> int:
-        """Everybody in every round, and the questions about links."""
+        """Return the decisions of all members in all rounds, and those about links."""
         return super().most_decisions(game) + (
             self.links.most_decisions(self.members(game), self.rounds) if self.links else 0
         )

@@ -65,7 +65,7 @@ def record_of(
 
 
 class LazyFacts(Mapping[str, Any]):
-    """Facts, some of which are computed at first use: few players look at a record."""
+    """Facts of which some are computed at their first use, because few players look at a record."""
 
     __slots__ = ("_computed", "_facts")
 
@@ -88,7 +88,7 @@ class LazyFacts(Mapping[str, Any]):
 
 
 def display_name(player: int, names: Sequence[str], reader: int) -> str:
-    """The pseudonym of a player; the reader is "You"."""
+    """Return the pseudonym of a player, or "You" if it is the reader."""
     return "You" if player == reader else names[player]
 
 
@@ -135,7 +135,7 @@ class SocietyState:
         return ("You", "your neighbour") if seats == 2 else ("You", *(f"neighbour {s}" for s in range(1, seats)))
 
     def history(self, player: int) -> History:
-        """The member's own rounds."""
+        """Return the member's own rounds."""
         own = self.own[player]
         return History(own, gaps=any(played.void for played in own))
 
@@ -199,11 +199,11 @@ class SocietyRules(Mechanism):
         """Return the question to a member at its table."""
 
     def between(self, life: SocietyState, number: int) -> Steps:  # noqa: ARG002
-        """Do what happens between two rounds: by default nothing."""
+        """Change the society between two rounds, by questions to its members if needed; by default nothing happens."""
         yield from ()
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Play: match, show records, ask everybody and score, round after round."""
+        """Play all rounds: form tables, ask everybody for a move, and compute payoffs."""
         self.check(game)
         life = self.begin(game, streams)
         missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
@@ -248,7 +248,7 @@ class SocietyRules(Mechanism):
         return Outcome(life.rounds, scores, {**life.facts, **ended})
 
     def seat(self, game: Game, player: int) -> int:  # noqa: ARG002
-        """The seat from which a member sees the game."""
+        """Return the seat from which a member sees the game."""
         return 0
 
     def _statements(self, life: SocietyState, number: int, when: str) -> Steps:
@@ -308,7 +308,7 @@ class SocietyRules(Mechanism):
         )
 
     def most_decisions(self, game: Game) -> int:
-        """Everybody decides in every round, and states its strategy as often as it is asked to."""
+        """Return the decisions of all members in all rounds, with their statements of strategies."""
         return (self.rounds + statement_count(self.state, self.state_as)) * self.members(game)
 
     def check(self, game: Game) -> None:
@@ -363,21 +363,21 @@ class Rewiring:
         choosers = sorted(int(p) for p in rng.permutation(life.count)[: self.members_per_step(life.count)])
         near, far = {}, {}
         for player in choosers:
-            around = sorted(life.links[player])
-            near[player] = sorted(around[int(i)] for i in rng.permutation(len(around))[: self.seen])
+            neighbours = sorted(life.links[player])
+            near[player] = sorted(neighbours[int(i)] for i in rng.permutation(len(neighbours))[: self.seen])
             free = [p for p in range(life.count) if p != player and p not in life.links[player]]
             far[player] = sorted(free[int(i)] for i in rng.permutation(len(free))[: self.offers])
         answers = yield [
             self._question("link", life, player, number, name, told, near[player], far[player]) for player in choosers
         ]
-        by_name = {own: member for member, own in enumerate(life.names)}
+        by_name = {pseudonym: member for member, pseudonym in enumerate(life.names)}
         cut: list[list[int]] = []
         proposed: dict[int, list[int]] = {}
         for player, answer in zip(choosers, answers, strict=True):
-            if (left := answer.value["cut"]) != NOBODY:
-                cut.append(sorted((player, by_name[left])))
-            if (wanted := answer.value["propose"]) != NOBODY:
-                proposed.setdefault(by_name[wanted], []).append(player)
+            if (ex_neighbour := answer.value["cut"]) != NOBODY:
+                cut.append(sorted((player, by_name[ex_neighbour])))
+            if (target_name := answer.value["propose"]) != NOBODY:
+                proposed.setdefault(by_name[target_name], []).append(player)
         new_links: list[list[int]] = []
         if proposed:
             targets = sorted(proposed)

@@ -118,7 +118,7 @@ class Forgiving(Memory):
         )
 
     def unsupported(self, game: Game) -> str | None:
-        """Return that a seat of the game has no cooperative action, in words; None if all have one."""
+        """Return the problem in words if a seat of the game has no cooperative action; None if every seat has one."""
         return no_cooperation(game)
 
 
@@ -183,11 +183,11 @@ class PlayerSelection(Memory):
         self.k = k
 
     def most_lines(self, rounds: int) -> int:
-        """At most ``k`` rounds are shown."""
+        """Return ``k``, or the number of rounds played if that is smaller."""
         return min(rounds, self.k)
 
     def most_notes(self, rounds: int) -> int:
-        """At most one note in every round after the first ``k``."""
+        """Return the number of rounds after the first ``k``: each may need one note."""
         return max(0, rounds - self.k)
 
 
@@ -285,7 +285,7 @@ class Summary(Memory):
         )
 
     def most_lines(self, rounds: int) -> int:
-        """The rounds that no note covers, and about as many lines as the note has."""
+        """Return the most rounds that no note covers, plus a line for every four words of the note."""
         return min(rounds, self.keep + self.every - 1 + self.words // 4)
 
     def most_notes(self, rounds: int) -> int:

@@ -1,11 +1,11 @@
 """Simulated participants, which go through the same visit as people.
 
 Actions in a match are those of an agent (a strategy, or a model whose calls are journaled and paid for in the run).
-Consent, quiz and questions are answered by chance that belongs to the participant: mostly right in the quiz, evenly
+Consent, quiz and questions are answered at random, from a stream of the participant: mostly right in the quiz, evenly
 among the options elsewhere. A share of the participants drops out at a moment drawn beforehand: half of them leave by
 the button, the others just stay away.
 
-The journal, the register and the host of a study with people come together here.
+``host_plan`` connects the journal, the register and the host of a study, for people as well.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ def host_plan(
     hosted: list[Host] = []
 
     async def begin(folder: Folder) -> None:
-        mark = identity(folder.manifest())
+        run_identity = identity(folder.manifest())
         if folder.journal.exists():
             with folder.open_journal() as journal:
                 plan.read_assignments(journal)
@@ -72,7 +72,7 @@ def host_plan(
         ignore_register(folder.path)
         plan.arrivals = host = hosts(
             plan,
-            Register(folder.path, mark, create=True),
+            Register(folder.path, run_identity, create=True),
             title=plan.people.title or plan.study.title or plan.name,
             test=test,
         )
@@ -95,7 +95,7 @@ def host_plan(
 
 
 def ignore_register(folder: Path) -> None:
-    """Keep the register out of version control, wherever the runs lie."""
+    """Add the register to the ``.gitignore`` of a run folder: it must not enter version control."""
     file = folder / ".gitignore"
     wanted = f"{FILE}*\n".encode()
     try:
@@ -163,7 +163,7 @@ class PilotHost(Host):
         others: Sequence[AgentConfig],
         agent: Callable[[AgentConfig], Agent],
     ) -> Agent:
-        """The seat of a simulated person, with the agent that decides for it."""
+        """Return the seat of a simulated person."""
         return _Simulated(self, config, renderer, others, agent)
 
 
@@ -185,7 +185,7 @@ class _Simulated(SeatedPerson):
         finally:
             pending.cancel()
 
-    async def _send(self, thought: Answer, context: DecisionContext, pending: asyncio.Future[Answer]) -> None:
+    async def _send(self, answer: Answer, context: DecisionContext, pending: asyncio.Future[Answer]) -> None:
         """Submit the answer as soon as it is allowed; missed decisions are not submitted."""
         host = self.host
         live = host.visit_at(context.unit, context.player)
@@ -196,19 +196,19 @@ class _Simulated(SeatedPerson):
         if entry.limit is not None and context.chance("miss") < host.crowd.miss:
             host.missed(entry)
         elif not await host.gone(live):
-            await host.settle(live, entry, thought.value)
+            await host.settle(live, entry, answer.value)
 
 
 async def simulate(host: PilotHost, crowd: Crowd, moments: int) -> None:
     """Let all participants come and finish; return when all are gone.
 
-    Whoever drops out does so at one of the first so many ``moments`` of a visit (pages and rounds).
+    A participant who drops out does so within the first ``moments`` pages and rounds of a visit.
     """
     host.crowd, host.participants = crowd, {}
-    room = asyncio.Semaphore(crowd.at_once)
+    slots = asyncio.Semaphore(crowd.at_once)
 
     async def come(number: int) -> None:
-        async with room:
+        async with slots:
             await _visit(host, number, moments)
 
     await asyncio.gather(*(come(number) for number in range(1, crowd.people + 1)))
@@ -247,7 +247,7 @@ async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> P
 
 
 def answer_to(host: Host, entry: PendingQuestion, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
-    """An answer to a page of a visit, and the parts of it that are personal."""
+    """Return a random answer to a page of a visit, and its personal parts."""
     form, sheet = entry.decision.form, host.sheet(entry.decision, host.people.languages[0])
     if sheet is not None:
         return filled_in(sheet, rng)
@@ -256,7 +256,7 @@ def answer_to(host: Host, entry: PendingQuestion, rng: np.random.Generator) -> t
 
 
 def filled_in(sheet: Questionnaire, rng: np.random.Generator) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Answers to all questions of a sheet."""
+    """Return random answers to the questions of a sheet, with personal ones in a separate list."""
     value: dict[str, Any] = {}
     personal: list[tuple[str, str]] = []
     for name, question in sheet.named():
@@ -321,7 +321,7 @@ def pilot(
 
 
 def summary(host: Host) -> dict[str, Any]:
-    """How visits ended, in all and by cell."""
+    """Return how visits ended, in total and by cell."""
     visits = host.live_visits.values()
     cells = grouped(
         (host.plan.cell_name(live.cell), "done" if live.end == "done" else "dropped out")

@@ -1,6 +1,6 @@
 """A corpus on disk: the funnel's statistics, examples, dropped traces and dataset card.
 
-Each file is written whole or not at all.
+Each file is written atomically.
 """
 
 from collections import Counter
@@ -106,7 +106,7 @@ def _matching(matching: Matching) -> dict[str, Any]:
 
 
 def agreement(traces: Sequence[Trace], least: dict[str, int]) -> list[dict[str, Any]]:
-    """Return one row per score for the first two judges; kappa is about reaching the threshold."""
+    """Return the agreement of the first two judges, one row per score; kappa is that of reaching the threshold."""
     both = [trace.scores[:2] for trace in traces if len(trace.scores) > 1]
     rows = []
     for name, bound in least.items():
@@ -184,8 +184,8 @@ def dataset_card(facts: Mapping[str, Any]) -> str:
         "",
         ABOUT[facts["arm"]],
         "",
-        f"{facts['train']} training and {facts['val']} validation examples from {_code(facts['runs'])}, scored by "
-        f"{_code(facts['judges'])}.{published}",
+        f"{facts['train']} training and {facts['val']} validation examples from {_quoted(facts['runs'])}, scored by "
+        f"{_quoted(facts['judges'])}.{published}",
         *(["", scripted] if SCRIPTED in facts["judges"] else []),
         "",
         "| stage | keeps | in | kept | published | dropped because |",
@@ -236,7 +236,7 @@ def _reasons(reasons: Mapping[str, int]) -> str:
     return "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
 
 
-def _code(names: list[str]) -> str:
+def _quoted(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 

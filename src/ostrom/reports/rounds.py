@@ -155,8 +155,8 @@ class CooperationOverRounds(Panel):
         if not distinct and len(who) <= MOST_COLOURS:
             return "agent", factors
         rest = factors if distinct else [*factors, "agent"]
-        few = [name for name in rest if len(levels(data, name)) <= MOST_COLOURS]
-        return (few[-1], [f for f in rest if f != few[-1]]) if few else ("agent", rest)
+        colourable = [name for name in rest if len(levels(data, name)) <= MOST_COLOURS]
+        return (colourable[-1], [f for f in rest if f != colourable[-1]]) if colourable else ("agent", rest)
 
     def _curves(
         self, data: RunData, round_curves: Sequence[RoundCurve], colour: str, facets: list[str], width: int, unit: str

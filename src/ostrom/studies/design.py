@@ -1,7 +1,7 @@
-"""Contrasts by seeds: what more seeds add, and the looks of a sequential design.
+"""Contrasts over seeds: the planned observations of a study, and the interim looks of a sequential design.
 
-Every look is written to ``looks.json`` before more seeds are played. A session that goes on takes all looks again from
-the journaled matches and refuses a run whose record says otherwise, so a kill at any moment changes no decision.
+Every look is written to ``looks.json`` before more seeds are played. A resumed study repeats all looks from the
+journaled matches and refuses a run whose record differs, so a kill at any moment changes no decision.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -35,11 +35,11 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[st
 
     Refused where the study cannot give the contrast, or more seeds would not add to it.
     """
-    part = query.measure_object
-    if part.unit not in ("match", "decision"):
+    measure = query.measure_object
+    if measure.unit not in ("match", "decision"):
         raise UsageError(
-            f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
-            "seeds is defined for measures of matches"
+            f"{measure.name}: its unit of analysis is the {measure.unit}, and more seeds add no {measure.unit}s: "
+            "power over seeds is defined for measures of matches"
         )
     planned = planned_observations(
         StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file), query
@@ -56,7 +56,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
     """Return the observations that a study will have, with the smallest possible values, or 0."""
     if isinstance(query.where, str) and query.where.strip():
         raise UsageError("where: takes columns with levels here, for nothing is played yet that SQL could ask")
-    part, stand_in = query.measure_object, Path(plan.name)
+    measure, stand_in = query.measure_object, Path(plan.name)
     rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
     types = factor_types(rows)
     levels = {factor.name: [level.label for level in factor.levels] for factor in plan.factors}
@@ -70,12 +70,12 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
         units=plan.unit,
     )
     with data:
-        bounds, exact = part.bounds_of(data), Determinism(plan.unit)
+        bounds, exact = measure.bounds_of(data), Determinism(plan.unit)
     wanted = {
         column: {as_text(level) for level in (chosen_levels if isinstance(chosen_levels, list) else [chosen_levels])}
         for column, chosen_levels in dict(query.where or {}).items()  # type: ignore[arg-type]
     }
-    per_match = isinstance(part.values, str) and "player" not in part.values
+    per_match = isinstance(measure.values, str) and "player" not in measure.values
     observed, columns, kinds = list[Observation](), set[str](), dict[str, bool]()
     for index, unit in ((index, plan.unit(index)) for index in range(len(plan))):
         if unit.kind != "match":
@@ -102,7 +102,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
         raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
     names = tuple(factor.name for factor in plan.factors)
     return Observations(
-        part,
+        measure,
         tuple(observed),
         names,
         levels,
@@ -114,7 +114,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
 
 
 def sides_of(observed: Observations, query: Query) -> tuple[list[Observation], list[Observation]]:
-    """The values at both levels of a contrast."""
+    """Return the observations at the first and at the second level of a contrast."""
     factor, levels = query.pair
     observed.need([factor])
     pairs = level_pairs(observed, factor, levels)
@@ -135,7 +135,7 @@ def condition_columns(
 
 
 def condition_of(row: Observation, columns: Sequence[str]) -> tuple[str, ...]:
-    """The condition of a value."""
+    """Return the levels of an observation in the columns that identify its condition."""
     return tuple(as_text(row[name]) for name in columns)
 
 
@@ -185,7 +185,7 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
 
 
 def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
-    """Look at the first seeds of a run; a missing value is no reason to stop."""
+    """Return the look at the first seeds of a run; if a level has no value so far, the look is empty."""
     first = int(data.study.get("seed") or 0)
     factor, levels = rule.pair
     try:

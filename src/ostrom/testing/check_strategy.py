@@ -47,7 +47,7 @@ AMOUNT_GAMES = ("public_goods_amounts:3", "common_pool", "ultimatum")
 
 
 def view_of(game: Game, profiles: Sequence[Profile], seat: int = 0) -> View:
-    """A seat's view after these action profiles."""
+    """Return a seat's view after these action profiles."""
     rounds = _rounds(game, profiles)
     return View(game, seat, "repetition", len(rounds) + 1, History(rounds))
 
@@ -89,7 +89,7 @@ def check_strategy(
         assert answers, f"{make().name}: plays none of the games it was tried in"
         return
     rng = np.random.default_rng(seed)
-    playable = [game for game in tabled if _plays(make(), game)]
+    playable = [game for game in tabled if _can_play(make(), game)]
     try:
         make().odds(view_of(playable[0] if playable else tabled[0], []))
     except NotImplementedError:
@@ -222,7 +222,7 @@ def check_memory_depth(
 
 def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile]]) -> None:
     """Check that the strategy plays the same from symmetric seats."""
-    for seat in (seat for seat in range(1, game.seats) if _alike(game, seat)):
+    for seat in (seat for seat in range(1, game.seats) if _is_symmetric(game, seat)):
         for profiles in samples:
             one, two = (
                 list(make().odds(view_of(game, p, s)))
@@ -253,19 +253,19 @@ def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
 def check_stochastic(make: Make, game: Game) -> None:
     """Check that ``stochastic`` is true exactly if some move is random."""
     strategy = make()
-    chancy = any(
+    some_random = any(
         0 < p < 1
         for seat in range(game.seats)
         for profiles in _all_profiles(game, 3)
         for p in make().odds(view_of(game, profiles, seat))
     )
-    assert chancy == strategy.stochastic, (
+    assert some_random == strategy.stochastic, (
         f"{strategy.name} declares stochastic {strategy.stochastic}, but its odds are "
-        f"{'not ' if chancy else ''}all certain"
+        f"{'not ' if some_random else ''}all certain"
     )
 
 
-def _plays(strategy: Strategy, game: Game) -> bool:
+def _can_play(strategy: Strategy, game: Game) -> bool:
     """Return whether the strategy, by its declarations, can play the game."""
     return not (
         (strategy.games_of_two and game.seats != 2) or (strategy.needs_cooperation and None in game.cooperative)
@@ -273,11 +273,12 @@ def _plays(strategy: Strategy, game: Game) -> bool:
 
 
 def _random_profiles(game: Game, length: int, rng: np.random.Generator) -> list[Profile]:
-    # Some pasts are mostly cooperative, others mostly not: uniform moves rarely reach patient states.
-    lean = rng.random(2)
+    # Each past has its own odds, so that some are mostly cooperative: uniform moves rarely reach the states of
+    # patient strategies.
+    second_action_odds = rng.random(2)
     return [
         tuple(
-            int(rng.random() < lean[min(s, 1)]) if len(a) == 2 else int(rng.integers(len(a)))
+            int(rng.random() < second_action_odds[min(s, 1)]) if len(a) == 2 else int(rng.integers(len(a)))
             for s, a in enumerate(game.actions)
         )
         for _ in range(length)
@@ -288,7 +289,7 @@ def _all_profiles(game: Game, longest: int) -> Iterator[tuple[Profile, ...]]:
     return chain.from_iterable(product(list(game.profiles()), repeat=length) for length in range(longest + 1))
 
 
-def _alike(game: Game, seat: int) -> bool:
+def _is_symmetric(game: Game, seat: int) -> bool:
     """Return whether the game is symmetric in seat 1 and this seat."""
     same = game.actions[0] == game.actions[seat] and game.cooperative[0] == game.cooperative[seat]
     return same and all(_swap(game.payoff(p), seat) == game.payoff(_swap(p, seat)) for p in game.profiles())
@@ -324,12 +325,12 @@ def _play(make: Make, game: Game, streams: Streams, own: Set[int]) -> int:
         if view.seat not in own:
             return random_answer(decision.form, streams.generator(*at, "random"))
 
-        def said(strategy: Strategy, rounds: Sequence[Round] | None = None) -> Answer:
+        def answer_of(strategy: Strategy, rounds: Sequence[Round] | None = None) -> Answer:
             return ScriptedAgent(strategy).decide(decision, lambda: streams.chance(*at), rounds)
 
         where = f"{veteran.name} in {game.name}, seat {view.seat + 1}, step {step}"
         try:
-            answer = said(veteran)
+            answer = answer_of(veteran)
         except StudyError as error:
             refuses = isinstance(decision.form, Choice) or not veteran.about_amounts
             assert refuses and "is not an option here" not in str(error) and veteran.name in str(error), (
@@ -337,11 +338,11 @@ def _play(make: Make, game: Game, streams: Streams, own: Set[int]) -> int:
             )
             return random_answer(decision.form, streams.generator(*at, "random"))
         answers += 1
-        assert said(veteran) == answer, f"{where}: asked again it answers otherwise"
-        assert said(make()) == answer, f"{where}: another instance answers otherwise"
+        assert answer_of(veteran) == answer, f"{where}: asked again it answers otherwise"
+        assert answer_of(make()) == answer, f"{where}: another instance answers otherwise"
         if len(view.history) > veteran.memory_depth:
             recent = view.history.played_rounds()[len(view.history) - int(veteran.memory_depth) :]
-            assert said(make(), recent) == answer, (
+            assert answer_of(make(), recent) == answer, (
                 f"{where}: declares memory_depth {veteran.memory_depth}, but answers otherwise by its last rounds alone"
             )
         if answer.probabilities is not None and not veteran.stochastic:

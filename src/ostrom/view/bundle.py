@@ -2,8 +2,8 @@
 
 Pages read their data from small scripts (a browser lets a page on disk load scripts, and nothing else): matches by the
 hundred, decisions in chunks, the words for search in shards. Everything that is written passes ``Cleaner``: keys and
-passwords are masked. Of people nothing is copied but what they chose: no visits, and no words of a match in which a
-person wrote any.
+passwords are masked. Of people only their choices are copied: no visits, and no texts of a match in which a person
+wrote any.
 """
 
 import os
@@ -46,7 +46,7 @@ LONGEST_WORD = 64
 
 
 class WordShards:
-    """Collects the words of all calls, then writes them."""
+    """The index of words for the search: collects the words of all calls, then writes them in shards."""
 
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(path)
@@ -107,8 +107,11 @@ ROW = (
     "match state reason cell seed game mechanism agents rounds scores cooperation outcome first_defection strips "
     "complaints policies calls errors tokens_in tokens_out"
 ).split()
+"""The columns of a match in a bundle."""
 ANSWER = "kind stage answer said action label payoff reading complaints".split()
+"""The fields of a decision in a bundle."""
 CALL = "part try model source finish error status tokens_in tokens_out latency".split()
+"""The fields of a call in a bundle, besides its texts."""
 
 
 @dataclass(frozen=True)
@@ -192,9 +195,9 @@ def write_bundle(
         holder = Path(tempfile.mkdtemp(prefix=".ostrom-bundle-", dir=place.parent))
         draft = holder / "bundle"
         draft.mkdir()
-        with tempfile.TemporaryDirectory() as spare, closing(MatchList(run)) as listed:
-            listed.update()
-            counts = _Bundle(run, listed, draft, per_cell, progress, report).write(Path(spare))
+        with tempfile.TemporaryDirectory() as spare, closing(MatchList(run)) as match_list:
+            match_list.update()
+            counts = _Bundle(run, match_list, draft, per_cell, progress, report).write(Path(spare))
         if place.exists():
             shutil.rmtree(place)
         draft.replace(place)
@@ -203,16 +206,20 @@ def write_bundle(
     finally:
         if holder is not None:
             shutil.rmtree(holder, ignore_errors=True)
-    there = [path for path in out.rglob("*") if path.is_file()]
-    return BundleResult(out, *counts[:3], len(there), sum(path.stat().st_size for path in there), *counts[3:])
+    copied_files = [path for path in out.rglob("*") if path.is_file()]
+    return BundleResult(
+        out, *counts[:3], len(copied_files), sum(path.stat().st_size for path in copied_files), *counts[3:]
+    )
 
 
 class _Bundle:
+    """Writes the files of one bundle and counts its contents."""
+
     def __init__(
-        self, run: Run, listed: MatchList, out: Path, per_cell: int | None, progress: Callable[[int, int], None],
+        self, run: Run, match_list: MatchList, out: Path, per_cell: int | None, progress: Callable[[int, int], None],
         report: bool,
     ) -> None:  # fmt: skip
-        self.run, self.listed, self.out, self.per_cell, self.progress = run, listed, out, per_cell, progress
+        self.run, self.match_list, self.out, self.per_cell, self.progress = run, match_list, out, per_cell, progress
         self.without_report = "" if report else "it was not wanted"
         self.clean = Cleaner(secrets_here())
         self.chunks: list[int] = []
@@ -226,7 +233,7 @@ class _Bundle:
         shards = WordShards(spare / "words.db")
         rows: list[dict[str, Any]] = []
         starts: list[list[int]] = []
-        pages, total = 0, self.listed.count()
+        pages, total = 0, self.match_list.count()
         for done, row in enumerate(self._rows()):
             self.progress(done, total)
             first, chunk = self.calls, len(self.chunks)
@@ -244,11 +251,11 @@ class _Bundle:
         return (len(starts), self.decisions, self.calls, self.without_words, self.clean.masked, self.without_report)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        """The matches that are copied, in order."""
+        """Yield the matches that are copied, in order."""
         seen: Counter[int] = Counter()
         after: str | None = None
         while True:
-            page = self.listed.matches(after=after)
+            page = self.match_list.matches(after=after)
             for row in page.rows:
                 seen[row["cell"]] += row["kind"] == "match"
                 if row["kind"] == "match" and (self.per_cell is None or seen[row["cell"]] <= self.per_cell):
@@ -262,19 +269,19 @@ class _Bundle:
         number = row["match"]
         if row["state"] == "damaged":
             return
-        written = self._persons_words(number)
-        self.without_words += written
+        person_wrote = self._person_wrote(number)
+        self.without_words += person_wrote
         players = self.run.plan.unit(number).players
         for decision in transcript(self.run, number):
             person = bool(players[decision["player"] - 1].config.person)
             fields = self.clean.data({name: decision[name] for name in ANSWER})
-            if written or person:
+            if person_wrote or person:
                 fields |= {"answer": fields["action"], "said": fields["action"], "label": None}
-            calls = [] if written else [self._call(call, shards) for call in decision["calls"]]
+            calls = [] if person_wrote else [self._call(call, shards) for call in decision["calls"]]
             self._keep([number, decision["step"], decision["round"], decision["player"], fields, calls])
             self.decisions += 1
 
-    def _persons_words(self, number: int) -> bool:
+    def _person_wrote(self, number: int) -> bool:
         """Return whether a person may have written text in a match, which models may have repeated."""
         unit = self.run.plan.unit(number)
         if not any(seated.config.person for seated in unit.players):
@@ -296,7 +303,7 @@ class _Bundle:
         return {**{k: v for k, v in fields.items() if v is not None}, "messages": messages}
 
     def _keep(self, decision: list[Any]) -> None:
-        """Add a decision to the chunk; of repeated messages only what is new."""
+        """Add a decision to the chunk; a message that repeats lines of the previous call has only its new lines."""
         if not self._chunk:
             self._before: dict[tuple[int, int], list[list[str]]] = {}
         for call in decision[5]:
@@ -357,7 +364,7 @@ class _Bundle:
         title = self.clean.text(str(study.get("title") or study["name"]))
         facts = {
             "run": self.clean.text(self.run.name), "title": title, "matches": len(starts),
-            "cells": {str(number): self.clean.data(levels) for number, levels in self.listed.cells().items()},
+            "cells": {str(number): self.clean.data(levels) for number, levels in self.match_list.cells().items()},
             "decisions": self.decisions, "calls": self.calls, "chunks": self.chunks, "shards": firsts,
             "together": TOGETHER,
             "counted": Counter(str(cell) for _, cell, _ in starts), "version": __version__,

@@ -110,7 +110,7 @@ def columns(data: RunData) -> dict[str, list[Any]]:
 
 
 def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Estimates of a measure for every combination of the levels of two columns."""
+    """Return estimates of a measure for every combination of the levels of two columns."""
     measure = measures.named(str(request["measure"]))
     by = [name for name in (request.get("rows"), request.get("columns")) if name]
     data.need("matches", by)

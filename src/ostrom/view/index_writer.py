@@ -80,7 +80,7 @@ def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
 
 
 class _Indexer:
-    """One update of one index."""
+    """Updates the index of a run from its journals."""
 
     def __init__(self, run: Run, connection: sqlite3.Connection, sound: bool, stop: Callable[[], bool]) -> None:
         self.run, self.connection, self.sound, self.stop = run, connection, sound, stop
@@ -92,14 +92,14 @@ class _Indexer:
         (indexed,) = self.connection.execute("SELECT count(*) FROM journals").fetchone()
         if indexed not in (0, len(parts)):
             raise _Stale
-        speeches = []
+        hidden_matches = []
         for number, part in enumerate(parts):
             with self._reading(part) as journal:
-                speeches.append(self._looked_at(number, journal))
+                hidden_matches.append(self._record_calls(number, journal))
         self.tell(problem=None)
-        for number, (part, hidden) in enumerate(zip(parts, speeches, strict=True)):
+        for number, (part, hidden) in enumerate(zip(parts, hidden_matches, strict=True)):
             with self._reading(part) as journal:
-                if not self._indexed(number, journal, hidden):
+                if not self._index_calls(number, journal, hidden):
                     return False
         self.tell(entries=entries, at=time.time())
         return True
@@ -111,8 +111,11 @@ class _Indexer:
                 remove_limits(journal)
             yield journal
 
-    def _looked_at(self, number: int, journal: sqlite3.Connection) -> set[int]:
-        """Store how many calls a journal has; return its matches whose calls are not shown."""
+    def _record_calls(self, number: int, journal: sqlite3.Connection) -> set[int]:
+        """Store how many calls a journal has; return its hidden matches, whose calls are not indexed.
+
+        ``number`` is the journal's position among the parts of the run.
+        """
         query = "SELECT calls, seal, hidden FROM journals WHERE number=?"
         through, seal, hidden_before = self.connection.execute(query, (number,)).fetchone() or (0, None, "[]")
         cursor = CallCursor(through, seal)
@@ -135,7 +138,7 @@ class _Indexer:
             self.connection.execute("INSERT OR REPLACE INTO journals VALUES (?, ?, ?, ?, ?, ?)", facts)
         return hidden
 
-    def _indexed(self, number: int, journal: sqlite3.Connection, hidden: set[int]) -> bool:
+    def _index_calls(self, number: int, journal: sqlite3.Connection, hidden: set[int]) -> bool:
         """Index the new calls of a journal; False if ``stop`` ended the work before the last of them."""
         through, last = self.connection.execute(
             "SELECT calls, of_calls FROM journals WHERE number=?", (number,)
@@ -162,7 +165,7 @@ class Speech:
     ) -> None:  # fmt: skip
         self.run, self.connection, self.number, self.journal, self.hidden = (run, connection, number, journal, hidden)
         self._news = NewLines(journal)
-        self._who = lru_cache(maxsize=REMEMBERED)(self._looked_up)
+        self._who = lru_cache(maxsize=REMEMBERED)(self._cell_and_names)
         self._voice = lru_cache(maxsize=None)(partial(_number, connection, "voices", "cell, agent"))
         self._cell = lru_cache(maxsize=None)(partial(_number, connection, "cells", "levels"))
 
@@ -200,7 +203,7 @@ class Speech:
             self.connection.execute("UPDATE journals SET calls=?, seal=? WHERE number=?", (*last, self.number))
         return int(last[0])
 
-    def _looked_up(self, number: int) -> tuple[int, tuple[str, ...]] | None:
+    def _cell_and_names(self, number: int) -> tuple[int, tuple[str, ...]] | None:
         """Return the cell of a unit and its players' names; None for a unit that is hidden or not in the plan."""
         if number not in self.hidden and 0 <= number < len(self.run.plan):
             with suppress(OstromError):

@@ -85,7 +85,7 @@ def _capital(x: Floats, w: Floats, counts: Floats, at: float) -> tuple[float, fl
     """Return the log capital against the mean exp(``at``), and its slope; the largest weight is 1."""
     gains = BETS[:, None] * (w * x * math.exp(-at))
     factors = 1 - BETS[:, None] * w + gains
-    with np.errstate(divide="ignore"):  # a value of 0 loses the whole stake
+    with np.errstate(divide="ignore"):  # log(0): a full stake on a value of 0 loses all capital
         logs = np.log(MASS) + np.log(factors) @ counts
     falls = gains / np.maximum(factors, 1e-300)
     top = float(logs.max())
@@ -116,7 +116,7 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float, up: Bo
 
     if low <= 0 or high >= 1:
         return needed(0.0 if low <= 0 else 1.0)
-    left, right = low, high  # what one bound needs falls as what the other needs grows
+    left, right = low, high  # ternary search: one bound needs less as the other needs more
     for _ in range(40):
         third = (right - left) / 3
         nearer = needed(left + third) <= needed(right - third)
@@ -150,7 +150,7 @@ def _multiple(values: Floats, weights: Floats, against: float, tail: float, up: 
         return high
     pairs, counts = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
     x, w = pairs.T
-    with np.errstate(divide="ignore"):  # a value of 0 loses the whole stake
+    with np.errstate(divide="ignore"):  # log(0): a full stake on a value of 0 loses all capital
         growth = np.log(1 + BETS[:, None] * (w / w.max()) * (x / against - 1)) @ counts
     if growth.max() <= ROUNDING:
         return math.inf
@@ -184,7 +184,7 @@ class Bet:
         return None if self.up is None or not self.up.any() or self.up.all() else self.up
 
     def bounds(self, tail: float) -> tuple[float, float]:
-        """Return both bounds, each wrong with chance at most ``tail``."""
+        """Return the lower and the upper bound of the figure, each wrong with chance at most ``tail``."""
         width, sides = self.most - self.least, self.sides
         low, high = (
             lower_bound(of, self.weights, tail, top=self.top)
@@ -209,11 +209,11 @@ class Bet:
         """Return the bet on the sum of two figures with identical or disjoint units; None otherwise."""
         if self.top or other.top:
             return None
-        own, far = self.most - self.least, other.most - other.least
+        own_width, other_width = self.most - self.least, other.most - other.least
         ends = self.least + other.least, self.most + other.most
         mine, theirs = set(self.labels or ()), set(other.labels or ())
         if not mine & theirs:
-            mass = np.concatenate([own * self.weights, far * other.weights])
+            mass = np.concatenate([own_width * self.weights, other_width * other.weights])
             return Bet(
                 np.concatenate([self.values, other.values]),
                 mass / mass.sum(),
@@ -228,13 +228,16 @@ class Bet:
         if not np.allclose(self.weights, other.weights[order], rtol=1e-9, atol=0):
             return None
         return Bet(
-            np.clip((own * self.values + far * other.values[order]) / (own + far), 0.0, 1.0),
+            np.clip(
+                (own_width * self.values + other_width * other.values[order]) / (own_width + other_width), 0.0, 1.0
+            ),
             self.weights,
             *ends,
             self.labels,
         )
 
-    def _ranged(self, low: float, high: float) -> tuple[float, float]:
+    def _rescaled(self, low: float, high: float) -> tuple[float, float]:
+        """Return limits of the figure on the scale of the values, 0..1."""
         width = self.most - self.least
         return (low - self.least) / width, (high - self.least) / width
 
@@ -243,15 +246,15 @@ class Bet:
         if self.sides is not None or self.top:
             ends = self.bounds(tail)
             return low <= ends[0] and ends[1] <= high
-        below, above = self._ranged(low, high)
+        below, above = self._rescaled(low, high)
         return exceeds(self.values, self.weights, below, tail) and exceeds(
             1 - self.values, self.weights, 1 - above, tail
         )
 
     def least_multiple(self, low: float, high: float, tail: float) -> float:
         """Return by which factor units must grow, at best, to show that the figure lies in a range."""
-        return least_multiple(self.weights, *self._ranged(low, high), tail, self.sides)
+        return least_multiple(self.weights, *self._rescaled(low, high), tail, self.sides)
 
     def likely_multiple(self, low: float, high: float, tail: float) -> float:
         """Return by which factor units like those seen must grow to show that the figure lies in a range."""
-        return likely_multiple(self.values, self.weights, *self._ranged(low, high), tail, self.sides)
+        return likely_multiple(self.values, self.weights, *self._rescaled(low, high), tail, self.sides)

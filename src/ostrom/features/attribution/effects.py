@@ -79,8 +79,8 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
     answers = grouped(
         ((index - 1) % len(plan.edits), run.journal.answers(index).get(place, (None,))[0]) for index in ended
     )
-    looked_at = _Target(plan)
-    chances = [looked_at.chance(answers.get(number, []), level) for number in range(len(plan.edits))]
+    target = _Target(plan)
+    chances = [target.chance(answers.get(number, []), level) for number in range(len(plan.edits))]
     base, base_group = chances[0]
     effects = [
         RoundEffect(
@@ -93,7 +93,7 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
     origin = plan.origin
     return Attribution(
         origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,
-        looked_at.name, plan.seated.config.memory, origin.taken, base, tuple(effects), len(ended) == len(plan) - 1,
+        target.name, plan.seated.config.memory, origin.taken, base, tuple(effects), len(ended) == len(plan) - 1,
     )  # fmt: skip
 
 
@@ -133,12 +133,12 @@ class _Target:
             return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid), None
         if not valid:
             return Chance(None, 0, 0, invalid=invalid), None
-        worth = [self._as_share(a.value) for a in valid]
+        shares = [self._as_share(a.value) for a in valid]
         if self.amounts is None:
-            cooperated = round(sum(worth))
+            cooperated = round(sum(shares))
             group = share_of(cooperated, len(valid), unit="asking")
         else:
-            cooperated, group = 0, mean_of(worth, bounds=(0, 1), unit="asking")
+            cooperated, group = 0, mean_of(shares, bounds=(0, 1), unit="asking")
         ends = group.limits(level)
         return Chance(ends.value, len(valid), cooperated, ends.low, ends.high, invalid), group
 
@@ -160,8 +160,10 @@ def _round_text(plan: AttributionPlan, back: int) -> str:
     if played.void:
         return "missed"
     names = view.game.actions
-    done = [names[s][played.actions[s]] for s in sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))]
-    return " / ".join(name for name in done if name != IDLE)
+    taken_actions = [
+        names[s][played.actions[s]] for s in sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))
+    ]
+    return " / ".join(name for name in taken_actions if name != IDLE)
 
 
 def block(change: float | None) -> str:
@@ -185,7 +187,10 @@ def sign(change: float | None) -> str:
 
 
 def strips(attribution: Attribution) -> list[str]:
-    """Two lines per kind of change, the oldest round on the left: how much, and in which direction."""
+    """Return the effects as a chart of text lines, the oldest round on the left.
+
+    Every kind of change has a line of blocks for the sizes of the effects and a line of signs for their directions.
+    """
     kinds = grouped((effect.row, effect) for effect in attribution.effects)
     width = max(len(row) for row in kinds)
     lines = []

@@ -131,8 +131,8 @@ def power(
         assumed = assuming.assumed_of(design, baseline, sd, correlation)
     else:
         with opened_runs([from_], runs) as data:
-            known = not agents or agents[0] in studied_agents(data[0])
-            assumed, source = assuming.assumed_from(data[0], query if known else all_agents)
+            in_pilot = not agents or agents[0] in studied_agents(data[0])
+            assumed, source = assuming.assumed_from(data[0], query if in_pilot else all_agents)
             source += f" ({data[0].so_far})" if data[0].so_far else ""
             pace = assuming.pace_of(data[0]) if pace is None else pace
         measured = measured_replies(from_, runs)

@@ -302,10 +302,10 @@ def _verdict(margin: float | None, plan: PaperPlan, line: Line, run: PaperRun, p
     """Return the verdict on a line; a figure of another model is not judged."""
     own, printed = line.own, line.value
     if printed is None:
-        span = "" if line.low is None else f"; its models lie between {line.low:g} and {line.high:g}"
+        paper_models = "" if line.low is None else f"; its models lie between {line.low:g} and {line.high:g}"
         if own.word:
-            span = f"; its models are {join_words(sorted({p.word for p in line.figures}))}"
-        return PaperVerdict("not comparable", f"{own.agent} is none of the paper's models{span}.")
+            paper_models = f"; its models are {join_words(sorted({p.word for p in line.figures}))}"
+        return PaperVerdict("not comparable", f"{own.agent} is none of the paper's models{paper_models}.")
     if run.released is not None and not own.word:
         verdict = recomputed_verdict(own.value, printed, max(p.digits or 0 for p in line.figures))
         if verdict.answer == "agrees" or not (line.doubts or line.status == NEAR):

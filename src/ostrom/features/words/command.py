@@ -55,14 +55,14 @@ def traces(
             raise UsageError(
                 f"{data.name}: no reply of a model holds reasoning (of {how_many(table.replies, 'reply')})"
             )
-        apart = unfinished(data, table)
+        unfinished_traces = unfinished(data, table)
         rules = under_all_rules(data, lists) if sensitivity else []
         registered = standing([data])
     document = {
         "file": str(table.path),
         "replies": table.replies,
         "traces": table.rows,
-        "of_unfinished_matches": apart,
+        "of_unfinished_matches": unfinished_traces,
         "lexicons": list(table.lexicons),
         "match": {one.name: one.mode for one in lists},
         "by": groups,
@@ -86,7 +86,9 @@ def traces(
             f"matched as: {modes}" if rows else None,
             rule_table if rules else None,
             Remark(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}"),
-            Remark(f"{apart} traces of unfinished matches are in the file but not in the summary.") if apart else None,
+            Remark(f"{unfinished_traces} traces of unfinished matches are in the file but not in the summary.")
+            if unfinished_traces
+            else None,
         ],
         standing=registered,
     )

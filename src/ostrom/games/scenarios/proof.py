@@ -154,15 +154,16 @@ def _status(scenario: Scenario, canonical: Canonical, stable: set[Profile]) -> C
 def _ties(scenario: Scenario) -> Iterator[Tie]:
     for seat, role in enumerate(scenario.roles):
         for profile in (profile for profile in scenario.profiles() if profile[seat] == role.action_keys[0]):
-            worth = _replies(scenario, seat, profile)
-            best = [action for action, value in worth.items() if value == max(worth.values())]
+            payoffs = _replies(scenario, seat, profile)
+            best = [action for action, value in payoffs.items() if value == max(payoffs.values())]
             if len(best) > 1:
                 yield Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best))
 
 
-def _finding(green: bool, tragedy: bool) -> Claim:
+def _finding(green_stable: bool, tragedy_stable: bool) -> Claim:
+    """Return the claim that is true of a table, by which of the two canonical profiles are equilibria."""
     claims: dict[tuple[bool, bool], Claim] = {(True, True): "both", (True, False): "green", (False, True): "tragedy"}
-    return claims.get((green, tragedy), "neither")
+    return claims.get((green_stable, tragedy_stable), "neither")
 
 
 def _status_text(status: CanonicalStatus) -> str:

@@ -39,7 +39,7 @@ from ostrom.models.transport import HttpModel, Transport
 
 
 class ReplicatedModel:
-    """Several servers of one model, in the order in which they are named."""
+    """A model that several servers offer, in the order in which the settings name them."""
 
     def __init__(self, replicas: Sequence[Model]) -> None:
         self.replicas = tuple(replicas)

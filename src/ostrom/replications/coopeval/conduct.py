@@ -1,6 +1,6 @@
-"""Use of a mechanism's institutions (approve, win, sign, delegate), and frequencies of actions.
+"""How often players use the institutions of a mechanism (approve, win, sign, delegate), and shares of their choices.
 
-Delegating counts as a choice of its own.
+Delegating is counted as a separate choice.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +37,7 @@ def conduct_measure(name: str, definition: str) -> Measure:
     """Return the measure of one of the ``MEASURES``; a match is weighted by its occasions."""
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
+        """Yield the share of occasions by match and player, weighted by the number of occasions."""
         return (
             {"match": match, "player": player, "value": times / occasions, "weight": float(occasions)}
             for (match, player), (times, occasions) in tallies(*_rows(data)).get(name, {}).items()
@@ -110,16 +111,16 @@ def _type(row: Mapping[str, Any]) -> tuple[str, str, str]:
     return str(row["mechanism"]), str(row["game"]), str(row["agent"])
 
 
-def _occasions(row: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
+def _occasions(row: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
     """Yield what a decision, or the end of a match, adds to its player's counts."""
-    kind, proposals = row.get("kind"), {p["seat"] + 1: p["label"] for p in told.get("proposals", ())}
+    kind, proposals = row.get("kind"), {p["seat"] + 1: p["label"] for p in facts.get("proposals", ())}
     own = proposals.get(row["seat"])
     if kind is None and own is not None:
-        yield "wins", told.get("winner") == own, 1
-    if kind is None and "in_force" in told:
-        yield "in_force", bool(told["in_force"]), 1
-    if kind == "act" and "delegated" in told:
-        yield "delegates", int(told["delegated"][row["seat"] - 1]), 1
+        yield "wins", facts.get("winner") == own, 1
+    if kind is None and "in_force" in facts:
+        yield "in_force", bool(facts["in_force"]), 1
+    if kind == "act" and "delegated" in facts:
+        yield "delegates", int(facts["delegated"][row["seat"] - 1]), 1
     if kind == "sign":
         yield "signs", int(orjson.loads(row["answer"])["sign"]), 1
     if kind == "vote" and proposals:
@@ -155,7 +156,7 @@ def action_shares(data: RunData) -> list[ActionShare]:
 
 
 def _shares(data: RunData, key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]]) -> Iterator[ActionShare]:
-    """The choices of one cell and type."""
+    """Yield the share of every choice of one type in one cell."""
     chosen, stated = dict[str, int](), dict[str, float]()
     for row in rows:
         odds = orjson.loads(row["probabilities"] or "{}")

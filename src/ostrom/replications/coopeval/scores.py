@@ -1,7 +1,7 @@
 """Normalised scores by mechanism, game and type, and outlier matches that move a mean.
 
 Matches under one design share its quality, so the unit of an interval is a design where players design
-something, and a match elsewhere. Games, mechanisms and opponents are given and not drawn: differences between
+something, and a match elsewhere. Games, mechanisms and opponents are fixed and not sampled: differences between
 them are no uncertainty (Tewolde et al. 2026 take the spread across games instead).
 
 Two contracts without bound among 972 matches moved a published mean from .867 to .557. Such matches are
@@ -46,7 +46,7 @@ class Scale:
     cooperation: tuple[float, ...]
 
     def normalised(self, seat: int, score: float) -> float:
-        """A score of a seat (from 0) on the scale."""
+        """Return the score of a seat (counted from 0) on the scale."""
         return normalised(score, equilibrium=self.equilibrium[seat], cooperation=self.cooperation[seat])
 
 
@@ -129,7 +129,7 @@ class Normalised:
 
 
 def match_rows(data: RunData) -> list[dict[str, Any]]:
-    """All rows of the matches table, in the order of matches."""
+    """Return all rows of the matches table, in the order of matches."""
     return data.records("SELECT * FROM matches ORDER BY match, player")
 
 
@@ -188,7 +188,7 @@ def score_points(rows: Iterable[Mapping[str, Any]], unit: Callable[[int], Unit],
 
 
 def normalised_scores(data: RunData) -> Iterator[Mapping[str, Any]]:
-    """The score of every player of every match on the scale of its game; games without a scale have none."""
+    """Yield the score of every player of every match on the scale of its game; games without a scale have none."""
     for row in data.records("SELECT match, player, seat, score FROM matches WHERE unit = 'match'"):
         scale = scale_of(data.unit(row["match"]).game)
         if isinstance(scale, Scale) and row["score"] is not None:
@@ -216,9 +216,9 @@ def _bounded(points: Sequence[Point]) -> list[Point]:
         low, high = point.score_bounds
         return low is not None and high is not None and low - 1e-9 <= point.score <= high + 1e-9
 
-    added = {(p.mechanism, p.game) for p in points if not within(p)}
+    outside = {(p.mechanism, p.game) for p in points if not within(p)}
     unknown: dict[str, Bounds] = dict.fromkeys(("bounds", "score_bounds"), (None, None))
-    return [replace(p, **unknown) if (p.mechanism, p.game) in added else p for p in points]  # type: ignore[arg-type]
+    return [replace(p, **unknown) if (p.mechanism, p.game) in outside else p for p in points]  # type: ignore[arg-type]
 
 
 def design_of(players: Sequence[Mapping[str, Any]], match: int) -> str:
@@ -232,7 +232,7 @@ def design_of(players: Sequence[Mapping[str, Any]], match: int) -> str:
 
 
 def normalised_means(points: Sequence[Point], by: Sequence[str]) -> list[Normalised]:
-    """Means for every combination of ``by`` (of mechanism, game, type), in the order of appearance.
+    """Return means for every combination of ``by`` (of mechanism, game, type), in the order of appearance.
 
     Types weigh the same whatever they played, and so do games: first the mean of each type in each game, then
     over types, then over games.
@@ -242,12 +242,12 @@ def normalised_means(points: Sequence[Point], by: Sequence[str]) -> list[Normali
 
 
 def normalised_mean(points: Sequence[Point], key: Mapping[str, str] | None = None) -> Normalised:
-    """The mean of some points over types and games, with its interval."""
+    """Return the mean of points over types and games, with its interval."""
     cells = Counter((p.game, p.type) for p in points)
     types = Counter(game for game, _ in cells)
     weights = [1 / (len(types) * types[p.game] * cells[p.game, p.type]) for p in points]
     designed = {(p.mechanism, p.game) for p in points if p.design.startswith(DESIGN)}
-    # A factor's cells of one game never share designs, so a design belongs to mechanism, game and seed.
+    # Matches share a design only if they have the same mechanism, game and seed, so a cluster names these too.
     clusters = [(p.mechanism, p.game, p.seed, p.design) for p in points]
     strata = [(p.mechanism, p.game, () if (p.mechanism, p.game) in designed else p.opponents) for p in points]
     unit = "design" if designed else "match"
@@ -282,12 +282,12 @@ def outliers(points: Sequence[Point]) -> list[dict[str, Any]]:
     groups = grouped(((p.mechanism, p.game, p.type), (p.match, p)) for p in points)
     # Rounded, here and below, so that last digits decide neither an order nor who is excluded.
     return sorted(
-        (outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))),
+        (outlier for key, of in groups.items() for outlier in _outliers_of_mean(key, grouped(of))),
         key=lambda o: -round(abs(o["shift"]), 9),
     )
 
 
-def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[dict[str, Any]]:
+def _outliers_of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[dict[str, Any]]:
     if len(matches) < FEWEST:
         return []
     everything = [p for of in matches.values() for p in of]
@@ -317,7 +317,7 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
 
 
 def half_width(points: Sequence[Point]) -> float | None:
-    """Half the width of the interval of the points' mean; 0 if all are equal, None without an interval."""
+    """Return half the width of the interval of the points' mean; 0 if all are equal, None without an interval."""
     if len({(p.seed, p.design) for p in points}) < 2:
         return None
     inference = mean_of([p.value for p in points], clusters=[(p.seed, p.design) for p in points])

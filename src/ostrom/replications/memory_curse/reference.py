@@ -165,7 +165,7 @@ def _printed_regimes() -> Iterator[Published]:
 def _of_known_games(
     figures: Callable[[RunData, Named], Iterator[RunFigure]],
 ) -> Callable[[RunData, Games], Iterable[RunFigure]]:
-    """Give a function the names of the comparable games of a run; a run without any has no figures."""
+    """Wrap a function of figures so that it gets the comparable games of a run; without any there are no figures."""
 
     @wraps(figures)
     def of_run(data: RunData, games: Games) -> Iterable[RunFigure]:
@@ -190,24 +190,24 @@ def regime_words(data: RunData, names: Named) -> Iterator[RunFigure]:
 
 @_of_known_games
 def sweep(data: RunData, names: Named) -> Iterator[RunFigure]:
-    """Yield every agent at every length, separated by labels and by an adapter's training seeds.
+    """Yield the figures of every agent at every history length, by labels and by training seeds of the adapter.
 
-    The paper has one adapter and plays with the labels of its training: those figures stand in its cells, the others
-    name in ``player`` what they differ by.
+    The paper has one adapter and plays with the labels of its training. Figures of other labels or other training
+    seeds name them in ``player``.
     """
     adapted = arms(data)
     agents = [row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches ORDER BY agent")]
     yield from _curves(data, names, [a for a in agents if a not in adapted], ("labels",), CONDITIONS)
-    # The paper has no other arm.
+    # ``forward`` is the only adapter for which the paper prints figures.
     if FORWARD in adapted:
         yield from _curves(data, names, [FORWARD], ("training_seed", "labels"), {"reasoned": "finetuned"})
 
 
 def _curves(
-    data: RunData, names: Named, agents: Sequence[str], apart: Sequence[str], conditions: Mapping[str, str]
+    data: RunData, names: Named, agents: Sequence[str], separate: Sequence[str], conditions: Mapping[str, str]
 ) -> Iterator[RunFigure]:
-    # The paper's cells have the labels of the training, and the first adapter.
-    varied = {name: data.levels[name] for name in apart if len(data.levels.get(name, ())) > 1}
+    # The paper plays with the labels of the training; among training seeds, the first stands for the paper's.
+    varied = {name: data.levels[name] for name in separate if len(data.levels.get(name, ())) > 1}
     plain = {name: TRAINED if TRAINED in levels else levels[0] for name, levels in varied.items()}
     by = ("game", "style", "history_length", "agent", *plain)
     where = {"game": list(names), **WINDOW, "style": list(conditions), "agent": list(agents)}
@@ -250,28 +250,28 @@ def mixed(data: RunData, names: Named) -> Iterator[RunFigure]:
 
 
 @_of_known_games
-def sanitized(data: RunData, named: Named) -> Iterator[RunFigure]:
+def sanitized(data: RunData, names: Named) -> Iterator[RunFigure]:
     by = ("game", "memory_mode", "history_length", "real_rounds", "agent")
-    where = {"game": list(named), "memory_kind": "sanitized", "style": "reasoned"}
+    where = {"game": list(names), "memory_kind": "sanitized", "style": "reasoned"}
     doubts = _doubts(data, by, where)
     for key, figure in keyed(estimate(data, "memory_cooperation", by, where=where), by).items():
         game, mode, window, real, _ = key
         intact = real == window
         condition = "reasoning" if intact else f"sanitized_{mode}"
-        cell = (named[game][0], condition, str(window), "" if intact else str(real), "", "cooperation_rate")
+        cell = (names[game][0], condition, str(window), "" if intact else str(real), "", "cooperation_rate")
         yield own_figure(cell, figure, 100.0, spread=figure.sd, doubts=doubts.get(key, ()))
 
 
 @_of_known_games
-def penalty(data: RunData, named: Named) -> Iterator[RunFigure]:
-    doubts = _doubts(data, ("game", "agent", "history_length"), {"game": list(named), **WINDOW})
+def penalty(data: RunData, names: Named) -> Iterator[RunFigure]:
+    doubts = _doubts(data, ("game", "agent", "history_length"), {"game": list(names), **WINDOW})
     for entry in penalties(data):
-        if entry.length == LENGTH and entry.game in named:
+        if entry.length == LENGTH and entry.game in names:
             cell = (
-                named[entry.game][0], "reasoning_minus_no_reasoning", str(LENGTH), "", "",
+                names[entry.game][0], "reasoning_minus_no_reasoning", str(LENGTH), "", "",
                 "deliberation_penalty_pp",
             )  # fmt: skip
-            # The paper prints reasoning minus no reasoning.
+            # The paper prints reasoning minus no reasoning, hence the negative scale.
             own = own_figure(cell, entry.cost, -100.0, doubts=doubts.get((entry.game, entry.agent, LENGTH), ()))
             yield replace(own, matches=entry.matches)
 
@@ -313,10 +313,10 @@ def words(data: RunData, names: Named) -> Iterator[RunFigure]:
 
 
 @_of_known_games
-def forward(data: RunData, named: Named) -> Iterator[RunFigure]:
+def forward(data: RunData, names: Named) -> Iterator[RunFigure]:
     """Yield the mean forward-looking ratio at history length 80 of immune and cursed settings."""
     where = {
-        "game": list(named),
+        "game": list(names),
         "agent_style": "reasoned",
         "history_length": LENGTH,
         "papers_rule": ["immune", "cursed"],

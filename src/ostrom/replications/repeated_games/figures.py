@@ -75,30 +75,30 @@ def families(data: RunData) -> Iterator[RunFigure]:
 
 
 def pairs(data: RunData) -> Iterator[RunFigure]:
-    """Yield one agent minus another in their common matches, over all ordinal games."""
+    """Yield the paired test of every two agents: their difference in common matches, over all ordinal games."""
     rows = observations(data, measures.named(MEASURE)).rows
     by_match = grouped(((row["match"], row["number"]), (row["agent"], row.value)) for row in rows)
     scores = [(number, dict(of)) for (_, number), of in by_match.items()]
-    met = grouped(
+    scores_by_pair = grouped(
         ((a, b), (number, of[a], of[b])) for number, of in scores if len(of) == 2 for a, b in permutations(of)
     )
-    for (a, b), pair_scores in met.items():
+    for (a, b), pair_scores in scores_by_pair.items():
         try:
             yield from _paired(f"{a}{AGAINST}{b}", pair_scores)
         except (OstromError, ValueError):  # one match alone, or equal scores
             continue
 
 
-def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[RunFigure]:
-    a, b = [first for _, first, _ in found], [second for _, _, second in found]
+def _paired(pair: str, scores: list[tuple[int, float, float]]) -> Iterator[RunFigure]:
+    a, b = [first for _, first, _ in scores], [second for _, _, second in scores]
     test, effect = paired_t(a, b, unit="match"), cohens_d_paired(a, b, unit="match")
     bf = jzs_paired(a, b, unit="match").bf10
-    return own_tests((ALL_GAMES, "against_one_model"), pair, test, effect, bf, len(found), _by_game(found))
+    return own_tests((ALL_GAMES, "against_one_model"), pair, test, effect, bf, len(scores), _by_game(scores))
 
 
-def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
-    """Return a sentence with the paired test by game, as the two seatings of a game are dependent."""
-    games = grouped((number, (a, b)) for number, a, b in found)
+def _by_game(scores: list[tuple[int, float, float]]) -> tuple[str, ...]:
+    """Return the doubt that both seatings of a game are dependent, with the paired test by game; empty without one."""
+    games = grouped((number, (a, b)) for number, a, b in scores)
     first, second = ([sum(pair[i] for pair in of) / len(of) for of in games.values()] for i in (0, 1))
     try:
         test = paired_t(first, second, unit="game")
@@ -134,7 +134,7 @@ def in_step(found: Sequence[Match]) -> Iterator[RunFigure]:
     """Yield from which round on a player at seat 1 matches a script that alternates."""
     # Models that are asked plainly have no figure for the social chain of thought.
     steps = grouped(
-        (me.agent, _in_step(together(me, other)))
+        (me.agent, _first_common_round(together(me, other)))
         for _, me, other in facing(found, BOS, Side.alternates)
         if me.seat == 1 and me.style in ("social", None)
     )
@@ -161,10 +161,10 @@ def wordings(found: Sequence[Match], data: RunData) -> Iterator[RunFigure]:
                 yield RunFigure(("", PD, figure), agent, value, None, None, None, len(rates), alike=alike)
 
 
-def _in_step(same: Sequence[bool]) -> tuple[int, bool]:
+def _first_common_round(same: Sequence[bool]) -> tuple[int, bool]:
     """Return the first round from which both play the same to the end (else the round after), and whether they do.
 
-    >>> _in_step([True, False, True, True]), _in_step([True, False])
+    >>> _first_common_round([True, False, True, True]), _first_common_round([True, False])
     ((3, True), (3, False))
     """
     first = max((number for number, both in enumerate(same, 1) if not both), default=0) + 1
@@ -191,9 +191,10 @@ def first_right_round(data: RunData) -> Iterator[dict[str, Any]]:
     )
 
 
-def _of_alternation(data: RunData, found: Sequence[Match]) -> Iterator[dict[str, Any]]:
-    alternating = always(found, BOS, Side.alternates)
-    battles = {match.number for match in found if match.game == BOS}
+def _of_alternation(data: RunData, run_matches: Sequence[Match]) -> Iterator[dict[str, Any]]:
+    """Yield the first right rounds of models that predict, without a social style, a player that alternates."""
+    alternating = always(run_matches, BOS, Side.alternates)
+    battles = {match.number for match in run_matches if match.game == BOS}
     for row in first_right_rounds(data):
         # A strategy predicts by its own rule, and a social agent predicts before its choice.
         plain_model = row["strategy"] is None and row["agent_style"] != "social"
@@ -313,7 +314,7 @@ class AgainstAll:
 
 
 def published_test(decisions: Any, agent: str) -> AgainstAll:
-    """The published test: seat-1 rounds and the last seat-2 rounds, one observation each."""
+    """Return the published test: all rounds in seat 1 and the last ones in seat 2, one observation each."""
     import polars as pl
 
     done = _acts(decisions)
@@ -322,7 +323,7 @@ def published_test(decisions: Any, agent: str) -> AgainstAll:
 
 
 def match_test(decisions: Any, agent: str) -> AgainstAll:
-    """The test with match totals, one observation per player and match."""
+    """Return the test with match totals, one observation per player and match."""
     player = ["run", "match", "player", "agent"]
     return _tested(
         _acts(decisions).select(*player, "payoff").group_by(player, maintain_order=True).sum(), agent, "match"

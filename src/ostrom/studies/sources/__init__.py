@@ -1,8 +1,7 @@
 """Sources of a factor's levels other than a list: one file per source.
 
 A study writes ``vary: {scenario: {set: game, to: {from: scenarios, family: commons}}}``. A source is a
-function of its parameters that gives entries; another package adds one by an entry point of the group
-``ostrom.sources``.
+function that returns the levels as entries; another package adds one by an entry point of the group ``ostrom.sources``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ __all__ = ["Entry", "sources"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One level: how tables call it, the value it gives to the field, and what else is known about it."""
+    """A level of a factor: its label in tables, the value of the field that it sets, and further columns."""
 
     label: str | int | float | bool
     value: Any

@@ -1,7 +1,7 @@
 """Imports payoff files of published tournaments as one run, by a mapping of games and mechanisms.
 
-The matches of such a run have scores and payoffs, and no actions. A mapping says what a file is about: games,
-mechanisms and settings by their names there.
+The matches of such a run have scores and payoffs, and no actions. A mapping tells which game, mechanism and
+settings a file is about, by their names in the tournament.
 """
 
 from __future__ import annotations
@@ -115,23 +115,23 @@ def _units(files: Sequence[_File], rule: TournamentMapping) -> list[ImportedUnit
     replicates: Counter[tuple[str, str]] = Counter()
     units = []
     for file in files:
-        place = file.about
-        cell = {"game": place.game_name, "mechanism": place.mechanism_name}
-        seed = replicates[place.game_name, place.mechanism_name]
-        replicates[place.game_name, place.mechanism_name] += 1
-        called = {label: names[identity(c)] for label, c in file.read.configurations.items()}
-        seats = build_game(place.game).seats
-        memory = None if place.window is None else {"name": "window", "k": place.window}
+        about = file.about
+        cell = {"game": about.game_name, "mechanism": about.mechanism_name}
+        seed = replicates[about.game_name, about.mechanism_name]
+        replicates[about.game_name, about.mechanism_name] += 1
+        type_names = {label: names[identity(c)] for label, c in file.read.configurations.items()}
+        seats = build_game(about.game).seats
+        memory = None if about.window is None else {"name": "window", "k": about.window}
         for match, rounds in zip(file.read.matches, file.read.rounds, strict=True):
             if len(match.types) != seats and not (file.read.society and len(match.types) % seats == 0):
                 raise StudyError(
-                    f"a match has {len(match.types)} players, game {place.game_name} has {seats} seats",
+                    f"a match has {len(match.types)} players, game {about.game_name} has {seats} seats",
                     file=str(file.path),
                 )
             units.append(
                 ImportedUnit(
-                    place.game, tuple(called[label] for label in match.types), len(rounds), dict(cell), seed,
-                    [list(paid) for paid in rounds], mechanism=place.mechanism, scores=list(match.scores),
+                    about.game, tuple(type_names[label] for label in match.types), len(rounds), dict(cell), seed,
+                    [list(paid) for paid in rounds], mechanism=about.mechanism, scores=list(match.scores),
                     memory=memory,
                 )
             )  # fmt: skip
@@ -234,12 +234,12 @@ def _shipped() -> NamedFiles:
 
 
 def tournament_names() -> list[str]:
-    """The mappings of tournaments that come with replications."""
+    """Return the names of the tournament mappings that are part of the package."""
     return sorted(_shipped())
 
 
 def load_tournament_mapping(source: str) -> tuple[TournamentMapping, str]:
-    """A mapping from a file or by the name of a shipped one."""
+    """Load a mapping from a file, or a shipped one by its name; returns it with its source."""
     return validate(TournamentMapping, read_yaml(_shipped().text(source), source), source), source
 
 
@@ -264,10 +264,11 @@ def describe_file(path: Path, mapping: TournamentMapping) -> About:
     for name, ours in mapping.config.items():
         if isinstance(kwargs, Mapping) and isinstance(kwargs.get(name), int | float):
             changes |= dict.fromkeys(ours, kwargs[name])
-    return _with(mapping, facts["game"], facts["mechanism"], changes)
+    return _described(mapping, facts["game"], facts["mechanism"], changes)
 
 
-def _with(mapping: TournamentMapping, game: str, mechanism: str, changes: dict[str, Any]) -> About:
+def _described(mapping: TournamentMapping, game: str, mechanism: str, changes: dict[str, Any]) -> About:
+    """Return the game and the mechanism with changed settings, which the mechanism's name in tables states."""
     spec = mapping.mechanisms[mechanism]
     plain: dict[str, Any] = {"name": spec} if isinstance(spec, str) else dict(spec)
     window = mapping.window if plain["name"] == "repetition" else None
@@ -307,7 +308,7 @@ def _named(text: str, known: Mapping[str, Spec]) -> str | None:
 
 
 def _reads(file: Path, mapping: str) -> bool:
-    """Return whether a mapping is one of tournaments: a shipped one, or a file with their keys."""
+    """Return whether a mapping is one of tournaments: a shipped one, or a file with the key ``mechanisms``."""
     if mapping in tournament_names() or file.is_dir():
         return True
     try:

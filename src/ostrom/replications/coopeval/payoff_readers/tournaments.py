@@ -87,7 +87,7 @@ def _order(row: Sequence[object], first: int) -> list[int] | None:
     return sorted(range(len(numbers)), key=numbers.__getitem__)
 
 
-# Above this a sum of payoffs may not be finite.
+# Sums of larger payoffs might not be finite.
 _LARGEST = 1e300
 Rate = float | Literal["none"] | None
 Rounds = tuple[tuple[float, ...], ...]
@@ -123,7 +123,7 @@ def parse_tournament(
     ignore: Collection[str] = ("player_id",),
 ) -> ForeignTournament:
     """Read a tournament from decoded content; ``source`` names it in errors."""
-    profiles, stated = _top(content, source)
+    profiles, stated = _profiles_and_discount(content, source)
     society = "player" in profiles[0]
     if society:
         profiles = [_society(profiles, source)]
@@ -140,7 +140,7 @@ def parse_tournament(
         keys = [identity(configuration) for configuration in bare]
         for key, configuration in zip(keys, bare, strict=True):
             configurations.setdefault(key, configuration)
-        played = _played(profile, source, number, len(listed))
+        played = _rounds_by_match(profile, source, number, len(listed))
         where = f"profile[{number}].payoffs"
         rows += [(keys, _score(rounds, rate, source, f"{where}[match {m}]")) for m, rounds in enumerate(played)]
         tables += played
@@ -159,8 +159,8 @@ def parse_tournament(
     )
 
 
-def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], object]:
-    """Return profiles and the stated discount; a bare list is a list of profiles."""
+def _profiles_and_discount(content: object, source: str) -> tuple[list[Mapping[str, object]], object]:
+    """Return the profiles of a file and its discount; a file that is a list has profiles only."""
     stated: object = None
     if isinstance(content, dict):
         if "profile" not in content:
@@ -239,7 +239,7 @@ def _society(members: Sequence[Mapping[str, object]], source: str) -> Mapping[st
     }
 
 
-def _played(profile: Mapping[str, object], source: str, number: int, seats: int) -> list[Rounds]:
+def _rounds_by_match(profile: Mapping[str, object], source: str, number: int, seats: int) -> list[Rounds]:
     """Return the rounds of every match of a profile."""
     key = f"profile[{number}].payoffs"
     matches = profile["payoffs"]
@@ -255,7 +255,7 @@ def _played(profile: Mapping[str, object], source: str, number: int, seats: int)
 
 
 def _score(rounds: Rounds, rate: Rate, source: str, where: str) -> tuple[float, ...]:
-    """One score per seat of a match."""
+    """Return the score of every seat of a match."""
     if len(rounds) > 1 and (rate is None or rate in (0.0, 1.0)):
         raise StudyError(
             f"{len(rounds)} rounds need a discount between 0 and 1 and the file says {rate}; "
@@ -281,7 +281,7 @@ def _round(row: object, source: str, where: str, seats: int) -> tuple[float, ...
 
 
 def _kind(value: object) -> object:
-    """Return a wrong value for a message: itself if short, else its type."""
+    """Return how a message shows an invalid value: a list or an object by its type, others as they are."""
     if isinstance(value, list | dict):
         return "an empty list" if value == [] else {list: "a list", dict: "an object"}[type(value)]
     return "null" if value is None else value
@@ -359,8 +359,8 @@ Discount = float | Literal["file", "none"]
 def read_payoff_files(paths: Sequence[Path], *, discount: Discount = "file", seats: Seats = "auto") -> PayoffFiles:
     """Read payoff files; a folder is searched for them at any depth and its files go by their relative paths.
 
-    A file that is named must be right. In a folder, JSON files of another shape are listed as others, and one
-    payoff file that is wrong does not keep the others from being read.
+    A file named in ``paths`` must be valid. In a folder, JSON files of another shape are listed as others, and an
+    invalid payoff file does not keep the other ones from being read.
     """
     files, others = parsed_files(paths, discount, seats)
     wrong = {path: read for path, _, read in files if isinstance(read, StudyError)}
@@ -374,7 +374,7 @@ def read_payoff_files(paths: Sequence[Path], *, discount: Discount = "file", sea
 def parsed_files(
     paths: Sequence[Path], discount: Discount, seats: Seats
 ) -> tuple[list[tuple[Path, str, ForeignTournament | StudyError]], list[str]]:
-    """Return payoff files with names and content (or the error), and other JSON files."""
+    """Return path, name and tournament (or its error) of each payoff file, and the names of other JSON files."""
     files, others = payoff_files(paths)
     if not files:
         raise UsageError(
@@ -394,7 +394,7 @@ def parsed_files(
 
 
 def payoff_files(paths: Sequence[Path]) -> tuple[list[tuple[Path, str, object]], list[str]]:
-    """Return payoff files with names and raw content (or the error), and other JSON files."""
+    """Return path, name and decoded content (or its error) of each payoff file, and the names of other JSON files."""
     documents: list[tuple[Path, str, object]] = []
     others: list[str] = []
     for path in paths:
