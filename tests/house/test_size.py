@@ -29,18 +29,18 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(25, 2_905),
     "memory": Size(7, 457),
     "framing": Size(12, 1_662),
-    "models": Size(30, 3_407),
+    "models": Size(30, 3_410),
     "agents": Size(30, 2_678),
     "engine": Size(28, 5_334),
     "data": Size(5, 634),
-    "analysis": Size(41, 4_744),
+    "analysis": Size(41, 4_747),
     "reports": Size(24, 2_587),
     "studies": Size(19, 2_488),
     "costs": Size(11, 1_267),
     "api": Size(6, 516),
     "cli": Size(14, 1_222),
     "web": Size(5, 336),
-    "features": Size(132, 10_988),
+    "features": Size(132, 10_990),
     "people": Size(25, 3_004),
     "view": Size(19, 2_718),
     "probe": Size(14, 1_397),
@@ -50,7 +50,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=560, statements=57_017)
+WHOLE = Size(files=560, statements=57_025)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 177)

@@ -105,16 +105,19 @@ class BatchLimits:
 class BatchEndpoint(FormerNames, ABC, former={"listed": "list_page"}):
     """The batch endpoint of a model's service: JSON exchanges, listings, and results line by line."""
 
+    transport: Transport
+    encode: Callable[[Request], bytes]
+    """Encodes the body of one request. Raises a ModelError."""
     limits: BatchLimits
     root: str
     """The path at which batches are listed and created."""
     after: str
     """The query parameter that names the last batch seen."""
+    who: str
 
     def __init__(self, transport: Transport, encode: Callable[[Request], bytes]) -> None:
         self.transport, self.who = transport, transport.who
         self.encode = encode
-        """Encodes the body of one request. Raises a ModelError."""
 
     @abstractmethod
     def read(self, line: ResultLine, request: Request) -> Reply:

@@ -228,7 +228,7 @@ def test_intervals_of_variance_shares_are_reproducible_and_keep_their_level() ->
         rows = np.concatenate([np.flatnonzero(match == c) for c in line])
         shares.append(np.corrcoef(a[rows], y[rows])[0, 1] ** 2)
     low, high = np.quantile(np.array(shares) - np.mean(shares) + one.value, [0.025, 0.975])
-    assert (one.low, one.high) == pytest.approx((low, high), rel=1e-5)
+    assert (one.low, one.high) == pytest.approx((low, high), abs=1e-6)
     for wrong in ({"resamples": 99}, {"level": 1.0}, {"unit": ""}):
         with pytest.raises(BadSample):
             variance_shares(y, {"a": a}, clusters=match, rng=rng, **({"unit": "m"} | wrong))

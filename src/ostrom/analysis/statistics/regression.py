@@ -282,7 +282,7 @@ def linear_mixed_model(
 
 def _fit(y: Floats, x: Floats, codes: Ints) -> tuple[Floats, Floats, float, float, bool]:
     """Return the estimates, their errors, the variance between and within groups, and whether the former is zero."""
-    from scipy.optimize import minimize_scalar
+    from scipy.optimize import brentq, minimize_scalar
 
     profile = _Profile(y, x, codes)
     grid = np.linspace(LOWEST, HIGHEST, 181)
@@ -296,7 +296,13 @@ def _fit(y: Floats, x: Floats, codes: Ints) -> tuple[Floats, Floats, float, floa
     if refined.x > HIGHEST - 0.5:
         raise Undefined("mixed model is undefined: rows of the same group do not vary beyond the predictors")
     boundary = bool(profile.deviance(0.0) <= refined.fun + 1e-9)
-    ratio = 0.0 if boundary else math.exp(refined.x)
+
+    def slope(u: float) -> float:
+        return profile.deviance(math.exp(u + 1e-4)) - profile.deviance(math.exp(u - 1e-4))
+
+    # Rounding hides where a flat deviance is least; where it ceases to fall is clearer.
+    peak = brentq(slope, low, high, xtol=1e-12) if slope(low) < 0 < slope(high) else refined.x
+    ratio = 0.0 if boundary else math.exp(round(peak, 7))
     estimates, covariance, within, _ = profile.solve(ratio)
     return estimates, np.sqrt(np.diag(covariance)), ratio * within, within, boundary
 

@@ -51,6 +51,11 @@ class Conclusion:
     exceptions: tuple[str, ...]
     """Framings in which the observed sign is opposite, or zero."""
 
+    @property
+    def size(self) -> float:
+        """Return the absolute difference."""
+        return abs(self.difference.value)
+
     def as_dict(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""
         one = self.difference

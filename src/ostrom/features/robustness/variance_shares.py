@@ -167,8 +167,9 @@ def variance_shares(
         spread = _cell_totals(drawn.of_row, layout.cell, moments, count, layout.n_cells)
         weights = np.concatenate(list(drawn.weights(rng, resamples)))
         draws, rest = layout.decompose(np.stack([weights @ table for table in spread]), order_rng, exact=False)
+        # Later digits are what rounding leaves of a share of 0, and 0.0 added makes -0.0 plain.
         intervals = [
-            percentiles_around(draw, line.adjusted.value, level, "a variance share")
+            [round(end, 6) + 0.0 for end in percentiles_around(draw, line.adjusted.value, level, "a variance share")]
             for draw, line in zip((*draws, rest), lines, strict=True)
         ]
         lines = tuple(
