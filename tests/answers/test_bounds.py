@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import pytest
+from tests.answers.test_words import LABELS, chosen, why
 
 from ostrom.answers import (
     Answer,
@@ -27,20 +28,6 @@ from ostrom.answers.forms import Record, answer_tokens
 from ostrom.answers.logprob import LEAST_MASS, owners_of
 from ostrom.answers.reading import DEEPEST, SENTENCE, JsonObject
 from ostrom.ground.errors import UsageError
-
-LABELS = {"C": "A0", "D": "A1"}
-
-
-def why(reply: str, **options: Any) -> str:
-    found = read_choice(reply, LABELS, **options)
-    assert isinstance(found, Invalid), found
-    return found.reason
-
-
-def chosen(reply: str, labels: dict[str, str] = LABELS) -> str:
-    found = read_choice(reply, labels)
-    assert isinstance(found, Answer), found
-    return str(found.value)
 
 
 def test_bounds_of_labels_sentences_and_texts() -> None:

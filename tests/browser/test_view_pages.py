@@ -1,13 +1,12 @@
 """The viewer in a real browser: five clicks to the words, keys, live rows, hostile replies, everyone can read it."""
 
 import fcntl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.browser.conftest import Axe, Page, Visit, apart, looks, sideways, thin
-from tests.view.runs import said, talk
+from tests.view.runs import paused, talk
 from tests.view.test_pages import hostile
 from tests.view.viewed import Viewed, viewed
 
@@ -123,22 +122,11 @@ def test_what_changed_is_marked_and_the_rest_is_folded(server: Viewed, visit: Vi
 
 
 def test_a_row_follows_its_run_while_it_is_played(visit: Visit, tmp_path: Path) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def waits(request: Request) -> Reply:
-        begun.set()
-        assert go.wait(300)
-        return said(request)
-
-    player = threading.Thread(target=talk, args=(tmp_path, waits))
-    player.start()
-    assert begun.wait(300)
-    with viewed(tmp_path) as server:
+    with paused(tmp_path) as go, viewed(tmp_path) as server:
         page = visit(server.base)
         page.locator(".state.running").wait_for()
         go.set()
         page.locator(".state.finished").wait_for()
-        player.join()
         page.goto("about:blank")
 
 

@@ -3,8 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -14,23 +12,6 @@ import pytest
 from ostrom.testing.server import LoopbackServer
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.mark.slow
-def test_a_second_ctrl_c_does_not_wait_for_the_calls_under_way(tmp_path: Path) -> None:
-    with LoopbackServer(latency=120) as server:
-        arguments = [sys.executable, "-m", "ostrom", "run", "memory", "--preset", "smoke", "--model", server.model]
-        process = subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        while server.count < 8:
-            time.sleep(0.01)
-        assert process.stderr is not None
-        process.send_signal(signal.SIGINT)
-        while "press Ctrl-C again" not in process.stderr.readline():
-            pass
-        process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=300)
-    assert process.returncode == 130, messages
-    assert "the same command goes on" in messages and "Traceback" not in messages
 
 
 INTERRUPTED = """

@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -66,20 +67,26 @@ class Live:
             return []
 
 
-@pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """A run of 24 matches of which 8 are done, with a process that plays it."""
-    run = Live(tmp_path_factory.mktemp("live"))
+@contextmanager
+def being_played(folder: Path) -> Iterator[tuple[Live, threading.Thread]]:
+    """A run of 24 matches of which 8 are done, with the thread that plays it."""
+    run = Live(folder)
     playing = threading.Thread(target=run.play)
     playing.start()
     try:
         deadline = time.monotonic() + 600
         while len(run.states()) < 8 and time.monotonic() < deadline:
             time.sleep(0.02)
-        yield run
+        yield run, playing
     finally:
         run.free.set()
         playing.join()
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with being_played(tmp_path_factory.mktemp("live")) as (run, _):
+        yield run
 
 
 @pytest.fixture
@@ -129,13 +136,7 @@ def test_what_a_gate_allows_to_be_missing_does_not_make_a_look_at_a_growing_run_
 
 @pytest.mark.slow
 def test_all_tables_of_a_live_run_tell_of_one_moment(tmp_path: Path) -> None:
-    run = Live(tmp_path)
-    playing = threading.Thread(target=run.play)
-    playing.start()
-    try:
-        deadline = time.monotonic() + 600
-        while len(run.states()) < 8 and time.monotonic() < deadline:
-            time.sleep(0.02)
+    with being_played(tmp_path) as (run, playing):
         with ostrom.open_run(tmp_path / "runs/live").data() as data:
             matches = pl.read_parquet(data.parquet("matches"))
             run.free.set()
@@ -149,9 +150,6 @@ def test_all_tables_of_a_live_run_tell_of_one_moment(tmp_path: Path) -> None:
         with ostrom.open_run(tmp_path / "runs/live").data() as data:
             later = pl.read_parquet(data.parquet("decisions"))
             assert data.so_far == "" and set(later["state"]) == {"done"}
-    finally:
-        run.free.set()
-        playing.join()
 
 
 def test_preparations_are_no_matches() -> None:

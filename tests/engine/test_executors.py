@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.engine.test_budgets import Waiting
 
 import ostrom.ground.errors
 from ostrom.agents.policy import SkipMatch
@@ -20,7 +21,7 @@ from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
-from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall
+from ostrom.models.pending_call import NO_SIZE, CallSize
 from ostrom.studies.files import builtin_names
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -188,18 +189,6 @@ class Actors:
         return SimpleNamespace(remote=lambda *given: asyncio.ensure_future(method(*given)))
 
 
-class Wanting(PendingCall):
-    def __init__(self, size: CallSize) -> None:
-        super().__init__()
-        self.size, self.outcome = size, "waits"
-
-    def start(self, era: int = 0) -> None:
-        self.outcome = f"started {era}"
-
-    def refuse(self, error: Exception) -> None:
-        self.outcome = type(error).__name__
-
-
 async def turns() -> None:
     """Let everything that is due in the loop happen."""
     for _ in range(50):
@@ -215,16 +204,16 @@ def test_a_worker_starts_the_calls_that_slots_were_reserved_for(monkeypatch: pyt
     async def main() -> None:
         actor = GateActor(Tally(), Budget(tokens=25), {"m": (9, 9)}, None)
         gate = ClusterGate("one", Actors(actor), {"m": None})
-        requests = [Wanting(CallSize(size, size)) for size in (1, 5, 3, 9)]
+        requests = [Waiting(CallSize(size, size)) for size in (1, 5, 3, 9)]
         requests[1].dropped = True
         for request in requests:
             gate.request_slot("m", request)
         await turns()
-        assert [request.outcome for request in requests] == ["started 0", "waits", "started 0", "waits"]
+        assert [request.outcome for request in requests] == ["started in era 0", "waits"] * 2
         gate.succeeded("m", Usage(1, 0), None, requests[2].size, 1)
         gate.failed("m", 0, None, size=requests[0].size, billed=True)
         await turns()
-        assert requests[3].outcome == "started 0"
+        assert requests[3].outcome == "started in era 0"
         assert await actor.in_flight() == 1 and actor._gate.tally.assumed_tokens == 2
 
     asyncio.run(main())

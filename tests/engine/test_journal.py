@@ -103,22 +103,9 @@ def test_a_second_answer_to_the_same_decision_is_refused_by_the_database(tmp_pat
 
 
 def test_a_lost_write_ahead_log_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-
-    async def crash() -> None:
-        journal = Journal(path, create=True)
-        journal.start()
-        for step in range(10):
-            journal.answer(0, step, 0, "", Answer("x"), 0)
-        await journal.flush()
-        # A crash leaves the log beside the database; then somebody copies the database alone.
-        shutil.copy(path, tmp_path / "copy.db")
-        shutil.copy(journal.tally_path, tmp_path / "copy.db.tally")
-        journal.close()
-
-    asyncio.run(crash())
+    copy = left_by_a_crash(tmp_path, "", ".tally")  # somebody copies the database without the log beside it
     with pytest.raises(RunError, match=r"10 are missing|no count|not a database|no such table") as caught:
-        Journal(tmp_path / "copy.db")
+        Journal(copy)
     assert "\n" not in str(caught.value)
 
 

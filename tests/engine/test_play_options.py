@@ -26,24 +26,13 @@ STUDY = {"name": "s", "game": "chicken", "types": {"a": "random"}, "seating": "s
         ({"budget_calls": 1.5}, "budget_calls: must be a whole number (found 1.5)"),
         ({"workers": "3"}, "workers: must be a whole number (found '3')"),
         ({"batch_waves": True}, "batch_waves: must be a whole number (found True)"),
-    ],
-)
-def test_python_refuses_what_the_command_line_refuses(given: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as error:
-        ostrom.play(STUDY, runs=tmp_path, progress=False, **given)
-    assert str(error.value) == message and not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
         ({"executor": "slurm"}, "--executor slurm: there is no such executor (allowed: local, ray)"),
         ({"workers": 2}, "--workers: needs --executor ray, for the local executor has one process"),
         ({"ray_address": "a:1"}, "--ray-address: needs --executor ray, for the local executor has one process"),
         ({"batch_waves": 2}, "--batch-waves: needs --batch"),
     ],
 )
-def test_options_that_contradict_each_other_are_refused(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_python_refuses_what_the_command_line_refuses(given: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
         ostrom.play(STUDY, runs=tmp_path, progress=False, **given)
     assert str(error.value) == message and not list(tmp_path.iterdir())

@@ -66,8 +66,11 @@ def test_a_run_is_the_same_on_every_loop_and_its_manifest_names_it(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("name", LOOPS)
-def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
+def test_a_second_signal_does_not_wait_for_calls_under_way_on_any_loop(
+    name: str, first: signal.Signals, tmp_path: Path
+) -> None:
     with LoopbackServer(latency=120) as server:
         command = [sys.executable, "-m", "ostrom", "run", "memory", "--preset", "smoke", "--model", server.model]
         process = subprocess.Popen(
@@ -76,7 +79,7 @@ def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
         while server.count < 8:
             time.sleep(0.01)
         assert process.stderr is not None
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(first)
         while "press Ctrl-C again" not in process.stderr.readline():
             pass
         process.send_signal(signal.SIGINT)

@@ -171,6 +171,28 @@ class Served:
         return subprocess.CompletedProcess(["ostrom", *words], done.code, done.out, done.err)
 
 
+def arrive(server: Served, person: str, session: str = "s") -> Visitor:
+    """Somebody who comes by a link of Prolific and joins."""
+    visitor = server.visitor()
+    visitor.request("GET", f"/?PROLIFIC_PID={person}&STUDY_ID=study&SESSION_ID={session}")
+    visitor.request("POST", "/join", visitor.hidden())
+    return visitor
+
+
+def join(server: Served, *names: str) -> list[Visitor]:
+    """Everybody joins without having seen the first page."""
+    people = [server.visitor() for _ in names]
+    for name, person in zip(names, people, strict=True):
+        person.request("POST", "/join", {"PROLIFIC_PID": name, "SESSION_ID": "s"})
+    return people
+
+
+def play(visitor: Visitor, moves: str = "JFJ") -> None:
+    """One round after another."""
+    for move in moves:
+        visitor.answer(move)
+
+
 @contextmanager
 def served(
     folder: Path, study: dict[str, Any] | str, *options: str, env: dict[str, str] | None = None, prelude: str = ""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.people.served import Served, Visitor, served
+from tests.people.served import Served, Visitor, arrive, served
 
 from ostrom.data.rundata import run_data
 from ostrom.studies.run import open_run
@@ -27,13 +27,6 @@ def options(model: str, *changes: str) -> list[str]:
         *changes,
     )
     return ["--preset", "prolific", *(part for change in every for part in ("--set", change))]
-
-
-def arrive(server: Served, person: str, session: str = "s") -> Visitor:
-    visitor = server.visitor()
-    visitor.request("GET", f"/?PROLIFIC_PID={person}&STUDY_ID=study&SESSION_ID={session}")
-    visitor.request("POST", "/join", visitor.hidden())
-    return visitor
 
 
 def left(visitor: Visitor) -> int:

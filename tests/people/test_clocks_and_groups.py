@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.people.served import Served, served, small_study, wait_for
+from tests.people.served import Served, join, play, served, small_study, wait_for
 from tests.people.studies import pair_study, whole_study
 
 from ostrom.studies.run import open_run
@@ -39,8 +39,7 @@ def test_missed_rounds_are_marked_and_too_many_end_the_visit(tmp_path: Path) -> 
         calm.answer("agree")
         calm.answer("none")
         assert "data-left" not in calm.page
-        for move in "JFJ":
-            calm.answer(move)
+        play(calm)
         calm.answer("continue")
         assert "C1" in calm.page
         server.stop()
@@ -79,13 +78,6 @@ def test_a_quota_that_fills_during_the_quiz_ends_with_a_code(tmp_path: Path) -> 
         people[2].request("POST", "/join", {"PROLIFIC_PID": "p2", "SESSION_ID": "s"})
         people[2].settled()
         assert "CFULL" in people[2].page
-
-
-def join(server: Served, *names: str) -> list[Any]:
-    people = [server.visitor() for _ in names]
-    for name, person in zip(names, people, strict=True):
-        person.request("POST", "/join", {"PROLIFIC_PID": name, "SESSION_ID": "s"})
-    return people
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.people.served import Served, Visitor, served, small_study, wait_for
+from tests.people.served import Served, Visitor, play, served, small_study, wait_for
 from tests.people.studies import whole_study
 
 from ostrom.studies.run import open_run
@@ -27,11 +27,6 @@ def tables(run: Path) -> list[dict[str, Any]]:
 
 def code_of(visitor: Visitor) -> str:
     return visitor.cookie.partition("=")[2].partition(".")[0]
-
-
-def play(visitor: Visitor, moves: str = "JFJ") -> None:
-    for move in moves:
-        visitor.answer(move)
 
 
 @contextmanager
@@ -175,13 +170,6 @@ def test_erasing_during_play_leaves_nothing_and_the_visit_goes_on_by_its_code(tm
         assert not [word for word in (b"Zebedee", b"Malachi", b"Habakkuk") if word in on_disk()]
         assert server.ostrom("people", "whole", "audit").returncode == 0
         assert "Zebedee" not in server.ostrom("people", "whole", "list", "--ids", "--json").stdout
-
-
-def join(server: Served, *names: str) -> list[Visitor]:
-    people = [server.visitor() for _ in names]
-    for name, person in zip(names, people, strict=True):
-        person.request("POST", "/join", {"PROLIFIC_PID": name, "SESSION_ID": "s"})
-    return people
 
 
 @pytest.mark.slow

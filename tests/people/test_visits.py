@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.people.served import Served, Visitor, served, wait_for
+from tests.people.served import Served, Visitor, arrive, play, served, wait_for
 from tests.people.studies import whole_study
 
 from ostrom.studies.run import open_run
@@ -21,22 +21,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield made
 
 
-def arrive(server: Served, person: str, session: str = "s") -> Visitor:
-    visitor = server.visitor()
-    visitor.request("GET", f"/?PROLIFIC_PID={person}&STUDY_ID=x&SESSION_ID={session}")
-    visitor.request("POST", "/join", visitor.hidden())
-    return visitor
-
-
 def pass_quiz(visitor: Visitor) -> None:
     visitor.answer("agree")
     visitor.answer("continue")
     visitor.answer(rounds="1", same="0")
-
-
-def play(visitor: Visitor, moves: str = "JFJ") -> None:
-    for move in moves:
-        visitor.answer(move)
 
 
 def finish(visitor: Visitor, remarks: str = "") -> None:

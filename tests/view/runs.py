@@ -1,6 +1,8 @@
 """Small runs with words in them, played by scripted models."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +43,20 @@ def talk(runs: Path, script: Script = said, *, name: str = "talk", rounds: int =
         open_models=lambda model, _: ScriptedModel(model, script),
     )
     return runs / name
+
+
+@contextmanager
+def paused(runs: Path) -> Iterator[threading.Event]:
+    """A run whose first call waits until the event is set."""
+    begun, go = threading.Event(), threading.Event()
+
+    def waits(request: Request) -> Reply:
+        begun.set()
+        assert go.wait(300)
+        return said(request)
+
+    player = threading.Thread(target=talk, args=(runs, waits))
+    player.start()
+    assert begun.wait(300)
+    yield go
+    player.join()

@@ -8,11 +8,10 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.view.runs import said, talk
+from tests.view.runs import paused, talk
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.engine.folder import Folder
-from ostrom.models.base import Reply, Request
 from ostrom.view.shelf import RunsFolder
 from ostrom.view.states import StatusPoller, Watching
 
@@ -36,18 +35,8 @@ def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], Non
 
 @pytest.mark.slow
 def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def waits(request: Request) -> Reply:
-        begun.set()
-        assert go.wait(300)
-        return said(request)
-
     talk(tmp_path, name="before")
-    player = threading.Thread(target=talk, args=(tmp_path, waits))
-    player.start()
-    assert begun.wait(300)
-    with viewed(tmp_path) as server:
+    with paused(tmp_path) as go, viewed(tmp_path) as server:
         page = server.page("/")
         assert 'class="state running"' in page and 'class="state finished"' in page
         assert page.count("checked when it stops") == 1  # reading all of it would cost the player calls
@@ -60,7 +49,6 @@ def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
             if 'class="state finished"' in told["html"]:
                 break
         assert seen[-1] == "other"
-        player.join()
     stream.close()  # the server ended although the stream was open
 
 

@@ -1,11 +1,10 @@
 """`ostrom branch` and `ostrom attribute` as people run them."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.cli.in_process import caller
 
-from ostrom.cli import main
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 
@@ -16,26 +15,6 @@ STUDY = {
     "types": {"a": "tit_for_tat", "b": "alternator"},
     "seating": "seats",
 }
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def ostrom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command in a folder with one run; gives exit code, stdout and stderr."""
-    play(load_study(STUDY), runs=tmp_path / "runs")
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["ostrom", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as left:
-            code = int(left.code or 0)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -48,7 +27,10 @@ def ostrom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         (("attribute", "nothing", "--match", "0", "--round", "3"), "there is no such run"),
     ],
 )
-def test_wrong_use_exits_with_two_and_one_line(ostrom: Command, arguments: tuple[str, ...], text: str) -> None:
-    code, out, err = ostrom("more", *arguments)
-    assert code == 2 and out == ""
-    assert text in err and len(err.strip().splitlines()) == 1
+def test_wrong_use_exits_with_two_and_one_line(
+    arguments: tuple[str, ...], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(load_study(STUDY), runs=tmp_path / "runs")
+    done = caller(monkeypatch, tmp_path)("more", *arguments)
+    assert done.code == 2 and done.out == ""
+    assert text in done.err and len(done.err.strip().splitlines()) == 1

@@ -1,20 +1,16 @@
 """Own figures beside published ones: only where both exist, every doubt in view, nothing used in silence."""
 
-import io
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.cli.conftest import Command
 
 from ostrom.analysis.references import published_rows
-from ostrom.cli import main
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, RunFigure, compare_run, references
 from ostrom.ground.errors import UsageError
@@ -30,26 +26,6 @@ GAMES = "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, public_good
 def compared(folder: Path, chosen: tuple[str, ...] = (), reference: str | None = None) -> Comparison:
     with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         return compare_run(data, chosen, reference)
-
-
-@dataclass(frozen=True)
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def ostrom(*words: str | Path) -> Done:
-    """A command as typed, in this process: importing everything anew for each would take most of the time."""
-    out, err = io.StringIO(), io.StringIO()
-    before = sys.argv
-    sys.argv = ["ostrom", *map(str, words)]
-    try:
-        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = before
-    return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -185,14 +161,15 @@ def test_the_144_games_are_compared_by_family(tmp_path: Path) -> None:
 class TestCommands:
     """What a person types."""
 
-    def test_an_empty_run_has_nothing_to_compare_and_says_so(self, tmp_path: Path, sweep: Path) -> None:
-        empty = emptied(sweep, tmp_path)
-        shown = ostrom("compare", empty)
+    def test_an_empty_run_has_nothing_to_compare_and_says_so(
+        self, ostrom: Command, tmp_path: Path, sweep: Path
+    ) -> None:
+        shown = ostrom("compare", str(emptied(sweep, tmp_path)))
         assert shown.returncode == 0 and shown.stdout == ""
         assert "no finished match" in shown.stderr
 
-    def test_traces_of_strategies_are_an_honest_nothing(self, sweep: Path) -> None:
-        shown = ostrom("more", "traces", sweep)
+    def test_traces_of_strategies_are_an_honest_nothing(self, ostrom: Command, sweep: Path) -> None:
+        shown = ostrom("more", "traces", str(sweep))
         assert shown.returncode == 2 and shown.stdout == ""
         assert "no reply of a model holds reasoning (of 0 replies)" in shown.stderr
 
@@ -208,27 +185,27 @@ class TestCommands:
         ],
     )
     def test_wrong_lexicon_files_get_one_clear_line(
-        self, sweep: Path, tmp_path: Path, name: str, text: str, told: str
+        self, ostrom: Command, sweep: Path, tmp_path: Path, name: str, text: str, told: str
     ) -> None:
         file = tmp_path / name
         file.write_text(text)
-        failed = ostrom("more", "traces", sweep, "--lexicons", file)
+        failed = ostrom("more", "traces", str(sweep), "--lexicons", str(file))
         assert failed.returncode == 2
         (only,) = failed.stderr.strip().splitlines()
         assert told in only and failed.stdout == ""
 
-    def test_a_missing_lexicon_file_is_named(self, sweep: Path, tmp_path: Path) -> None:
-        failed = ostrom("more", "traces", sweep, "--lexicons", tmp_path / "none.yaml")
+    def test_a_missing_lexicon_file_is_named(self, ostrom: Command, sweep: Path, tmp_path: Path) -> None:
+        failed = ostrom("more", "traces", str(sweep), "--lexicons", str(tmp_path / "none.yaml"))
         assert failed.returncode == 2 and "none.yaml: cannot be read" in failed.stderr
 
-    def test_repeated_terms_are_a_warning_not_an_error(self, sweep: Path, tmp_path: Path) -> None:
+    def test_repeated_terms_are_a_warning_not_an_error(self, ostrom: Command, sweep: Path, tmp_path: Path) -> None:
         file = tmp_path / "l.yaml"
         file.write_text("lexicons: {hope: [future, Future]}")
-        shown = ostrom("more", "traces", sweep, "--lexicons", file)
+        shown = ostrom("more", "traces", str(sweep), "--lexicons", str(file))
         assert "counted once" in shown.stderr and "holds reasoning" in shown.stderr  # strategies wrote none
 
-    def test_wrong_columns_are_refused(self, sweep: Path) -> None:
-        failed = ostrom("more", "traces", sweep, "--by", "modle")
+    def test_wrong_columns_are_refused(self, ostrom: Command, sweep: Path) -> None:
+        failed = ostrom("more", "traces", str(sweep), "--by", "modle")
         assert failed.returncode == 2 and "did you mean model" in failed.stderr
 
 

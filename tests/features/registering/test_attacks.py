@@ -3,17 +3,16 @@
 import json
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from tests.cli.in_process import Call, caller
-from tests.features.registering.test_cheating import PRIMARY, STUDY, checked, kinds, registered
+from tests.cli.in_process import Call
+from tests.features.registering.conftest import PRIMARY, STUDY
+from tests.features.registering.test_cheating import checked, kinds, registered
 
 from ostrom.engine.folder import manifest_bytes
-from ostrom.models.providers import scripted
 from ostrom.view.figures import answered
 
 GAME = """\
@@ -21,14 +20,6 @@ actions: [give, keep]
 cooperative: give
 payoffs: {"give, give": [3, 3], "give, keep": [0, 5], "keep, give": [5, 0], "keep, keep": [1, 1]}
 """
-
-
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:
-    (tmp_path / "s.yaml").write_text(STUDY)
-    scripted.register("first", "[A0]")
-    yield caller(monkeypatch, tmp_path)
-    scripted.unregister("first")
 
 
 def test_fewer_seeds_then_a_look_then_the_registered_seeds(call: Call) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import orjson
 import pytest
 import yaml
-from tests.cli.in_process import Call, caller
+from tests.cli.in_process import Call
+from tests.features.registering.conftest import GAMES, PRIMARY, STUDY
 
 from ostrom.analysis import registration as registrations
 from ostrom.engine import journal as journals
@@ -18,37 +18,6 @@ from ostrom.engine.folder import manifest_bytes
 from ostrom.ground.errors import ModelError, RequestRefused
 from ostrom.models.base import Reply
 from ostrom.models.providers import scripted
-
-STUDY = """\
-name: s
-game: prisoners_dilemma
-mechanism: {name: repetition, rounds: 10}
-types: {kind: "random:0.9", wild: "random:0.3"}
-vary: {game: [prisoners_dilemma, stag_hunt]}
-seeds: 6
-"""
-ASKED = """\
-name: asked
-game: prisoners_dilemma
-agent: {style: direct}
-types: {a: scripted/first, b: scripted/second}
-vary: {game: [prisoners_dilemma, stag_hunt]}
-invalid: {retries: 0, policy: uniform}
-seeds: 2
-"""
-PRIMARY = ("--primary", "cooperation: agent kind - wild > 0")
-GAMES = ("--primary", "cooperation: game prisoners_dilemma - stag_hunt != 0")
-
-
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:
-    (tmp_path / "s.yaml").write_text(STUDY)
-    (tmp_path / "asked.yaml").write_text(ASKED)
-    for name in ("first", "second", "other"):
-        scripted.register(name, "[A0]")
-    yield caller(monkeypatch, tmp_path)
-    for name in ("first", "second", "other"):
-        scripted.unregister(name)
 
 
 def registered(call: Call, study: str = "s.yaml", *more: str, out: str = "r.yaml") -> str:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 from tests.cli.in_process import Call, caller
+from tests.features.registering.conftest import GAMES, PRIMARY
+from tests.features.registering.conftest import STUDY as PLAIN
 
 import ostrom
 from ostrom.analysis.estimate import Estimate
@@ -17,15 +19,7 @@ from ostrom.features.registering import pages
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers import scripted
 
-STUDY = """\
-name: s
-title: "Kind <b>or</b> *wild*?"
-game: prisoners_dilemma
-mechanism: {name: repetition, rounds: 10}
-types: {kind: "random:0.9", wild: "random:0.3"}
-vary: {game: [prisoners_dilemma, stag_hunt]}
-seeds: 6
-"""
+STUDY = PLAIN.replace("name: s\n", 'name: s\ntitle: "Kind <b>or</b> *wild*?"\n')
 OPEN = """\
 name: open
 game: prisoners_dilemma
@@ -33,8 +27,6 @@ agent: {style: direct}
 vary: {game: [prisoners_dilemma, stag_hunt]}
 seeds: 2
 """
-PRIMARY = ("--primary", "cooperation: agent kind - wild > 0")
-GAMES = ("--primary", "cooperation: game prisoners_dilemma - stag_hunt != 0")
 
 
 @pytest.fixture

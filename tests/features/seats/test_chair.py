@@ -18,6 +18,15 @@ def asking(chair: SeatSession, unit: int, text: str, part: str = "try0") -> asyn
     return asyncio.create_task(chair.ask(unit, part, Request((Message("user", text),))))
 
 
+async def seated(seconds: float) -> tuple[SeatSession, asyncio.Task[Reply]]:
+    """A chair whose agent has read the question of a decision."""
+    chair = SeatSession(1)
+    chair.begin(0, seconds, "")
+    question = asking(chair, 0, "one")
+    await chair.next_event()
+    return chair, question
+
+
 def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() -> None:
     async def play(clock: Clock) -> None:
         chair = SeatSession(1)
@@ -46,10 +55,7 @@ def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() 
 
 def test_all_questions_of_a_decision_share_its_time() -> None:
     async def play(clock: Clock) -> None:
-        chair = SeatSession(1)
-        chair.begin(0, 20, "")
-        question = asking(chair, 0, "one")
-        await chair.next_event()
+        chair, question = await seated(20)
         await clock.forward(15)
         acting = asyncio.create_task(chair.act("rubbish"))
         await question
@@ -101,10 +107,7 @@ def test_an_answer_that_is_not_written_down_is_not_said_to_be_taken(monkeypatch:
     monkeypatch.setenv("OPENAI_API_KEY", "open-sesame-open")
 
     async def play() -> None:
-        chair = SeatSession(1)
-        chair.begin(0, 60, "")
-        question = asking(chair, 0, "one")
-        await chair.next_event()
+        chair, question = await seated(60)
         told = await chair.act("a open-sesame-open")
         assert told.state == "wait" and "not written down yet" in told.text
         assert (await question).text == "a [key]"  # and no key of the environment comes into a run
@@ -114,10 +117,7 @@ def test_an_answer_that_is_not_written_down_is_not_said_to_be_taken(monkeypatch:
 
 def test_a_chair_may_be_closed_while_an_answer_is_on_its_way() -> None:
     async def play() -> None:
-        chair = SeatSession(1)
-        chair.begin(0, 9, "")
-        question = asking(chair, 0, "one")
-        await chair.next_event()
+        chair, question = await seated(9)
         acting = asyncio.create_task(chair.act("a"))
         await asyncio.sleep(0)  # it has been given and not yet been read
         chair.close("stopped")
@@ -129,10 +129,7 @@ def test_a_chair_may_be_closed_while_an_answer_is_on_its_way() -> None:
 
 def test_an_answer_has_so_many_characters_at_the_most() -> None:
     async def play() -> None:
-        chair = SeatSession(1)
-        chair.begin(0, 60, "")
-        question = asking(chair, 0, "one")
-        await chair.next_event()
+        chair, question = await seated(60)
         refused = await chair.act("x" * (LONGEST_ANSWER + 1))
         assert refused.state == "refused" and f"(found {LONGEST_ANSWER + 1:,})" in refused.text
         acting = asyncio.create_task(chair.act("x" * LONGEST_ANSWER))
@@ -168,10 +165,7 @@ def test_who_leaves_or_misses_frees_a_seat_unless_its_process_has_one_match(own_
 @pytest.mark.parametrize(("closed", "states"), [(False, ["match_over", "wait"]), (True, ["run_over"])])
 def test_a_match_that_is_broken_off_is_told_while_there_are_more(closed: bool, states: list[str]) -> None:
     async def play() -> None:
-        chair = SeatSession(1)
-        chair.begin(0, 60, "")
-        asked = asking(chair, 0, "one")
-        await chair.next_event()
+        chair, asked = await seated(60)
         asked.cancel()
         if closed:
             chair.close("over")

@@ -1,56 +1,19 @@
 """Every claim of the paper is judged: a model that does as reported agrees, its contrary differs."""
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.replications import claims
+from tests.replications.claims import verdicts
 from tests.replications.coopeval.rules import CAPABLE, CONTRARY, LONER, Ruled
 
-from ostrom.data.rundata import run_data
 from ostrom.features.replicate.papers import paper_plan
-from ostrom.features.replicate.results import PaperRun, Replication, released_as, replication
-from ostrom.models.providers import scripted
-from ostrom.studies.load import load_study
-from ostrom.studies.run import open_run, play
 
+judged, played = partial(claims.judged, "coopeval"), partial(claims.played, "coopeval")
 PLAN = paper_plan("coopeval")[1]
 EVOLUTION = "Mechanisms are more effective under evolution"
 LENGTH = "Referee: a longer text does not"
-
-
-def judged(folders: Sequence[Path], *chosen: str) -> Replication:
-    """What runs say about the paper."""
-    with ExitStack() as stack:
-        runs = []
-        for folder in folders:
-            opened = stack.enter_context(open_run(folder))
-            data = stack.enter_context(run_data(opened.rows, folder, opened.manifest))
-            runs.append(PaperRun(data, 0, 0.0, released_as(PLAN, data)))
-        return replication("coopeval", runs, chosen)
-
-
-def verdicts(made: Replication, agent: str | None = None) -> dict[str, set[str]]:
-    """The verdicts of every claim that a run was about."""
-    found: dict[str, set[str]] = {}
-    for line in made.claims:
-        if line.run is not None and agent in (None, line.agent):
-            found.setdefault(line.claim.claim, set()).add(line.verdict.answer)
-    return found
-
-
-def played(home: Path, rules: dict[str, Ruled], parts: Sequence[str]) -> list[Path]:
-    """The parts of the paper at their default size."""
-    for name, rule in rules.items():
-        scripted.register(name, rule)
-    for part in PLAN.parts:
-        if part.name in parts:
-            models = [f"scripted/{name}" for name in rules]
-            study = load_study(part.study, preset=part.preset, models=models, changes=part.set, seeds=part.least)
-            play(study, runs=home, name=part.name)
-    for name in rules:
-        scripted.unregister(name)
-    return [home / name for name in parts]
 
 
 @pytest.mark.slow

@@ -130,15 +130,21 @@ def test_effects_are_differences_in_percentage_points() -> None:
     }  # fmt: skip
 
 
+PLAYS = {("yes", "hidden"): 1, ("yes", "visible"): 2, ("no", "hidden"): 2, ("no", "visible"): 4}
+"""How many of four matches of a cell end in the equilibrium."""
+
+
+def matches_of_plays() -> list[Played]:
+    return [
+        one(game, (TRAGEDY if game is DEBT else GREEN) if k < nash else (0, 1, 0, 1), who, seen)
+        for (who, seen), nash in PLAYS.items()
+        for k, game in enumerate([DEBT, WATER, DEBT, WATER])
+    ]
+
+
 def test_effects_of_rows_agree_with_effects_of_counts() -> None:
-    found = []
-    plays = {("yes", "hidden"): 1, ("yes", "visible"): 2, ("no", "hidden"): 2, ("no", "visible"): 4}
-    for (who, seen), nash in plays.items():
-        for k, game in enumerate([DEBT, WATER, DEBT, WATER]):
-            good = TRAGEDY if game is DEBT else GREEN
-            found.append(one(game, good if k < nash else (0, 1, 0, 1), who, seen))
-    made = {(e.effect, e.at): e for e in effects(found, types=["all"])}
-    counts = {cell: (plays[cell], 4) for cell in CELLS}
+    made = {(e.effect, e.at): e for e in effects(matches_of_plays(), types=["all"])}
+    counts = {cell: (PLAYS[cell], 4) for cell in CELLS}
     assert {k: e.points for k, e in made.items()} == effects_of_counts(counts)
     for (effect, at), e in made.items():
         assert e.estimate.value == pytest.approx(e.points), (effect, at)
@@ -166,13 +172,7 @@ def test_effects_are_paired_by_scenario() -> None:
 
 
 def test_the_interaction_is_twice_a_paired_difference() -> None:
-    found = []
-    plays = {("yes", "hidden"): 1, ("yes", "visible"): 2, ("no", "hidden"): 2, ("no", "visible"): 4}
-    for (who, seen), nash in plays.items():
-        for k, game in enumerate([DEBT, WATER, DEBT, WATER]):
-            good = TRAGEDY if game is DEBT else GREEN
-            found.append(one(game, good if k < nash else (0, 1, 0, 1), who, seen))
-    by = {(e.effect, e.at): e for e in effects(found, types=["all"])}
+    by = {(e.effect, e.at): e for e in effects(matches_of_plays(), types=["all"])}
     # Rates of (debt, water): yes hidden (.5, 0), yes visible (.5, .5), no hidden (.5, .5), no visible (1, 1).
     pairs = [(1 + 0.5) / 2, (1 + 0) / 2], [(0.5 + 0.5) / 2, (0.5 + 0.5) / 2]
     expected = paired_difference_of(*pairs, bounds=(0, 1)).limits()

@@ -1,59 +1,32 @@
 """Every claim of the paper is judged: a model that does as GPT-4 agrees, its contrary differs."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.replications import claims
+from tests.replications.claims import verdicts
 from tests.replications.repeated_games.rules import RULES, Rule, gpt4, predicted, read
 
 from ostrom.data.rundata import run_data
 from ostrom.features.importing import import_rounds
 from ostrom.features.replicate.pages import claim_row
 from ostrom.features.replicate.papers import paper_plan
-from ostrom.features.replicate.results import PaperRun, Replication, released_as, replication
-from ostrom.models.providers import scripted
 from ostrom.reports.declared import panel_of
 from ostrom.reports.exhibits.declared import exhibits_of
-from ostrom.studies.load import load_study
-from ostrom.studies.run import open_run, play
+from ostrom.studies.run import open_run
 
+judged = partial(claims.judged, "repeated-games")
 PLAN = paper_plan("repeated-games")[1]
 PEOPLE = {claim.claim for claim in PLAN.claims if claim.run == "people"}
 FAMILIES = {claim.claim for claim in PLAN.claims if claim.run == "all-games"}
 QUICK = ("prisoners-dilemma", "battle-of-the-sexes", "prediction", "hints")
 
 
-def judged(folders: Sequence[Path]) -> Replication:
-    """What runs say about the paper."""
-    with ExitStack() as stack:
-        runs = []
-        for folder in folders:
-            opened = stack.enter_context(open_run(folder))
-            data = stack.enter_context(run_data(opened.rows, folder, opened.manifest))
-            runs.append(PaperRun(data, 0, 0.0, released_as(PLAN, data)))
-        return replication("repeated-games", runs)
-
-
-def verdicts(made: Replication) -> dict[str, set[str]]:
-    """The verdicts of every claim that a run was about."""
-    found: dict[str, set[str]] = {}
-    for line in made.claims:
-        if line.run is not None:
-            found.setdefault(line.claim.claim, set()).add(line.verdict.answer)
-    return found
-
-
 def played(home: Path, rule: Rule, parts: Sequence[str]) -> list[Path]:
-    """The parts of the paper at their default size."""
-    scripted.register("ruled", rule)
-    for part in PLAN.parts:
-        if part.name in parts:
-            study = load_study(part.study, preset=part.preset, models=["scripted/ruled"], changes=part.set)
-            play(study, runs=home, name=part.name)
-    scripted.unregister("ruled")
-    return [home / name for name in parts]
+    return claims.played("repeated-games", home, {"ruled": rule}, parts)
 
 
 @pytest.mark.sample(1)

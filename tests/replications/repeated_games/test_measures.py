@@ -44,24 +44,20 @@ def released(imported: Any) -> Any:
 
 
 class TestPublished:
-    def test_the_prisoners_dilemma_by_the_published_recipe_and_per_match(self, released: Any) -> None:
-        decisions = released("pd")
-        theirs, ours = published_test(decisions, "act_gpt4"), match_test(decisions, "act_gpt4")
-        assert (round(theirs.t.df, 2), round(theirs.t.statistic, 3), round(theirs.d.value, 3)) == (
-            153.44, 3.916, 0.326,
-        )  # fmt: skip
-        assert theirs.t.unit == "round" and ours.t.unit == "match"
-        assert (round(ours.t.df, 1), round(ours.t.statistic, 2), round(ours.t.p, 3)) == (33.0, 2.01, 0.053)
-
-    def test_the_battle_of_the_sexes_by_the_published_recipe_and_per_match(self, released: Any) -> None:
-        decisions = released("bos")
-        theirs, ours = published_test(decisions, "act_gpt4"), match_test(decisions, "act_gpt4")
-        assert (round(theirs.t.df, 2), round(theirs.t.statistic, 3), round(theirs.d.value, 3)) == (
-            128.28, 2.83, 0.284,
-        )  # fmt: skip
-        assert round(theirs.bayes.bf10, 3) == 3.562
-        assert (round(ours.t.df, 1), round(ours.t.statistic, 2), round(ours.t.p, 2)) == (20.9, 0.53, 0.6)
-        assert ours.bayes.bf10 < 1
+    @pytest.mark.parametrize(
+        ("game", "theirs", "ours"),
+        [("pd", (153.44, 3.916, 0.326), (33.0, 2.01, 0.053)), ("bos", (128.28, 2.83, 0.284), (20.9, 0.53, 0.6))],
+    )
+    def test_games_by_the_published_recipe_and_per_match(
+        self, game: str, theirs: tuple[float, ...], ours: tuple[float, ...], released: Any
+    ) -> None:
+        decisions = released(game)
+        rounds, matches = published_test(decisions, "act_gpt4"), match_test(decisions, "act_gpt4")
+        assert (round(rounds.t.df, 2), round(rounds.t.statistic, 3), round(rounds.d.value, 3)) == theirs
+        assert rounds.t.unit == "round" and matches.t.unit == "match"
+        assert (round(matches.t.df, 1), round(matches.t.statistic, 2), round(matches.t.p, 3)) == ours
+        if game == "bos":
+            assert round(rounds.bayes.bf10, 3) == 3.562 and matches.bayes.bf10 < 1
 
     def test_coordination_and_favourites_of_the_battle(self, imported: Any) -> None:
         with imported("bos") as data:
