@@ -37,7 +37,8 @@ def test_a_machine_dies_in_mid_run_and_nothing_is_lost(
     machines: Machines, on_ray: Callable[..., PlayOptions], tmp_path: Path
 ) -> None:
     doomed = machines.add()
-    with LoopbackServer(latency=0.02) as server:
+    # Slow replies: the run must last longer than the death of a machine takes.
+    with LoopbackServer(latency=0.1) as server:
         declared = study(server.model, seeds=4, mechanism={"name": "repetition", "rounds": 15})
         play(declared, name="run", runs=tmp_path / "calm")
         needed, server.count = server.count, 0
