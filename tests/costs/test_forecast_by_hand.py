@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from ostrom.agents.config import AgentConfig
+from ostrom.api import commands
 from ostrom.costs.forecast import CORRECTION, CostSum, Forecast, PerCall, add_up, assumptions, forecast, verdicts
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
-from ostrom.costs.measured import Measured, measured_of
+from ostrom.costs.measured import Measured, measure, measured_of
 from ostrom.costs.rehearsing import CHARACTERS
 from ostrom.engine.plan import Budget, Seated
 from ostrom.memory import memories
@@ -235,3 +236,42 @@ def test_rounds_that_chance_may_leave_out_are_expected_in_part() -> None:
     told = forecast(StudyPlan(load_study(made)))
     assert (told.matches, told.decisions, told.calls) == (12, 48, 0)
     assert told.likely_decisions == pytest.approx(36) and (told.usd or 0) == 0
+
+
+def test_replies_that_a_second_call_ends_are_counted_by_style(tmp_path: Path) -> None:
+    """A server that can be bound: reasons without an answer take two calls, a named answer takes one."""
+
+    def reply(body: dict[str, Any]) -> str:
+        if body["messages"][-1]["role"] == "assistant" or "write nothing else" in body["messages"][-1]["content"]:
+            return "[A0]"
+        return "Let me think about what the other player may do next."
+
+    with LoopbackServer(reply) as server:
+        agent = {"settings": {"dialect": "llamacpp"}, "params": {"max_tokens": LONGEST}}
+        study: dict[str, Any] = {
+            "name": "bound", "game": "prisoners_dilemma", "types": {"model": {"model": server.model}},
+            "agent": agent, "seating": "self", "vary": {"agent.style": ["reasoned", "direct"]}, "seeds": 3,
+        }  # fmt: skip
+        plan = StudyPlan(load_study(study))
+        told = forecast(plan)
+        assert play(plan.study, runs=tmp_path).complete
+        calls = server.count
+    assert calls == told.calls == 3 * (2 * 2 + 2) and told.decisions == told.likely_calls == 12
+    means = measure("bound", tmp_path)
+    assert [means.repeated(server.model, style)[0] for style in ("reasoned", "direct")] == [2.0, 1.0]
+    assert forecast(plan, None, means).likely_calls == calls
+    direct = StudyPlan(load_study({**study, "agent": {**agent, "style": "direct"}, "vary": {}}))
+    assert forecast(direct, None, means).likely_calls == 6
+
+
+def test_a_shared_run_is_measured_like_the_run(tmp_path: Path) -> None:
+    with LoopbackServer() as server:
+        plan = study_of(server.model, {"mechanism": REPEATED})
+        assert play(plan.study, runs=tmp_path).complete
+    commands.export("counted", format="shared", out=tmp_path / "tables", runs=tmp_path)
+    run, tables = measure("counted", tmp_path), measure(tmp_path / "tables")
+    assert (tables.calls, tables.matches, tables.replies) == (run.calls, run.matches, run.replies)
+    assert (tables.again, tables.styles, tables.seconds) == (run.again, run.styles, run.seconds)
+    (known, shared) = (forecast(plan, None, of) for of in (run, tables))
+    assert shared.likely_calls == known.likely_calls
+    assert shared.likely_tokens_in == pytest.approx(known.likely_tokens_in, rel=0.1)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,24 @@ def test_an_unreachable_server_is_named_and_what_was_played_is_kept(
     assert not result.complete and result.tally.done == result.tally.matches - result.tally.failed
     assert "ConnectionFailed" in str(result.why)
     assert origin.removeprefix("http://").split(":")[1] in str(result.why)
+
+
+def test_a_run_outlasts_a_server_that_is_exchanged(small: Small, runs: Path) -> None:
+    retry = RetryPolicy(tries=2, first=0.001, longest=0.02)
+
+    async def watch(runner: Runner) -> None:
+        while runner.tally.calls < 10:
+            await asyncio.sleep(0)
+        await asyncio.to_thread(servers.close)
+        while runner.tally.retries < 40:  # more tries than its four calls have
+            await asyncio.sleep(0)
+        servers.enter_context(LoopbackServer(port=server.port))
+
+    with ExitStack() as servers:
+        server = servers.enter_context(LoopbackServer(latency=0.002))
+        options = PlayOptions(retry=retry, max_connections=4)
+        result = play(small(**against(server)), runs=runs, options=options, watch=watch)
+    assert result.complete and result.tally.failed == 0 and result.tally.retries >= 40
 
 
 def test_no_byte_that_a_run_writes_holds_the_key(

@@ -15,7 +15,7 @@ from ostrom.engine.gate import Limiter, RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally, Unit
 from ostrom.engine.retries import RetryPolicy
 from ostrom.games import build_game
-from ostrom.ground.errors import AccessRefused, ModelError, RateLimited, RequestRefused, ServerFailed
+from ostrom.ground.errors import AccessRefused, ConnectionFailed, ModelError, RateLimited, RequestRefused, ServerFailed
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Abilities, Message, Reply, Request, Usage
 from ostrom.models.pending_call import CallSize
@@ -26,6 +26,7 @@ REQUEST = Request((Message("user", "hi"),), {"temperature": 0})
 def test_the_default_patience() -> None:
     retry = RetryPolicy()
     assert (retry.tries, retry.first, retry.longest, retry.longest_wait) == (8, 0.5, 60.0, 3600.0)
+    assert retry.outage == 600.0 and 0 <= retry.wait(10_000) <= 60.0
 
 
 def test_the_backoff_doubles_from_the_first_wait_up_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +155,43 @@ def test_the_last_failure_is_raised_after_so_many_tries() -> None:
     with pytest.raises(ServerFailed, match="2"):
         calling(model, retry)
     assert model.calls == 3 and retry.asked == [(1, None), (2, None)]
+
+
+UNREACHABLE = ConnectionFailed("cannot reach it: refused")
+
+
+@pytest.mark.parametrize("failure", [UNREACHABLE, ServerFailed("loading", status=503), ServerFailed("busy", status=529)])
+def test_a_model_that_has_answered_is_waited_for_while_it_is_out_of_reach(failure: ModelError) -> None:
+    model, retry, seen = Scripted(), Noting(tries=2), list[int]()
+
+    async def main() -> None:
+        gate = RunGate(Tally(), Budget(), asyncio.Event())
+        gate.open("m", 8, 8)
+        caller = Caller(Notes(), gate.tally, gate, gate.stopping, retry)
+        caller.open(model)
+        await caller.call(unit(), 0, 0, "", model, REQUEST)
+        model.failures = [failure] * 30
+        await caller.call(unit(), 1, 0, "", model, REQUEST)
+        seen.append(model.calls)
+        model.failures = [ConnectionFailed("it hung up")] * 30  # a server that takes calls and fails is not waited for
+        with pytest.raises(ConnectionFailed, match="hung up"):
+            await caller.call(unit(), 2, 0, "", model, REQUEST)
+        seen.append(model.calls)
+        caller.retry = Noting(tries=2, outage=0.0)
+        model.failures = [failure] * 30
+        with pytest.raises(type(failure)):
+            await caller.call(unit(), 3, 0, "", model, REQUEST)
+        seen.append(model.calls)
+
+    asyncio.run(main())
+    assert seen == [32, 34, 36]
+
+
+def test_a_model_that_never_answered_is_not_waited_for() -> None:
+    model = Scripted(*[UNREACHABLE] * 9)
+    with pytest.raises(ConnectionFailed):
+        calling(model, Noting(tries=3))
+    assert model.calls == 3
 
 
 def test_every_try_is_journaled_with_what_it_took() -> None:

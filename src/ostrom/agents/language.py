@@ -102,6 +102,8 @@ def _by_number(line: str, labels: list[str]) -> str:
 
 
 CACHED_ANSWERS, SHORT_REPLY = 16, 40
+END_TOKENS = 300
+"""The most tokens of the call that ends a reply without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +227,7 @@ class LanguageAgent:
         begun = reply.text.rstrip() + "\n"
         end = await self.call(
             context,
-            Request((*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound),
+            Request((*messages, Message("assistant", begun)), {**params, "max_tokens": END_TOKENS}, constraint=bound),
             f"{part}.end",
         )
         return begun + end.text, self._read(end, prompt, form, constrained=True)

@@ -204,15 +204,17 @@ def forecast(
             rehearsals[key] = rehearsed(plan, unit, lengths, plan.cells)
         match = rehearsals[key]
         open_end = match.varies or match.tools or not match.exact
-        played = None if measured is None or not open_end else measured.played(unit)
+        played = None
+        if measured is not None and (open_end or measured.characters is None):
+            played = measured.played(unit, exactly=not open_end)
         if match.varies and played is None:
             varies[unit.game.name] = None
         tools = tools or (match.tools and played is None)
-        longer = 1.0 if played is None else played.calls / sum(share.calls for share in match.likely)
+        longer = 1.0 if played is None or not open_end else played.calls / sum(share.calls for share in match.likely)
         decisions += seeds * match.decisions * (1.0 if match.exact else longer)
         for seated, likely, bound in zip(playing(unit), match.likely, match.most, strict=True):
             if asks(seated.config):
-                cost.add_share(str(seated.config.model), bound, match.bounded, seeds, likely, longer, played)
+                cost.add_share(seated.config, bound, match.bounded, seeds, likely, longer, played)
     estimate = cost.finished()
     estimate.likely_decisions = round(decisions)
     estimate.assumes = (
@@ -293,8 +295,6 @@ class CostSum:
         self, total: Forecast, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
     ) -> None:
         self.total, self._prices = total, prices
-        self._again, again_in = (1.0, 1.0) if measured is None else (measured.again, measured.again_in)
-        self._longer = again_in / self._again
         self._dense = CHARACTERS_PER_TOKEN / ((measured and measured.characters) or CHARACTERS)
         self._unpriced: dict[str, None] = {}
         self._unbounded: dict[str, None] = {}
@@ -305,7 +305,7 @@ class CostSum:
         total.measured = None if measured is None else str(measured)
 
     def add_share(
-        self, model: str, bound: CallSum, bounded: bool, times: int, likely: CallSum, longer: float,
+        self, config: AgentConfig, bound: CallSum, bounded: bool, times: int, likely: CallSum, longer: float,
         played: MatchMeans | None,
     ) -> None:  # fmt: skip
         """Add a player's calls in a match, ``times`` times; ``longer`` is how much longer matches were."""
@@ -314,22 +314,30 @@ class CostSum:
             return
         usual = CallSum(1.0) if not likely.calls else CallSum(*(part / likely.calls for part in astuple(likely)))
         longest = usual if not most else CallSum(*(part / most for part in astuple(bound)))
+        again, again_in = self._repeated(str(config.model), config.style)
         rehearsed_in = usual.characters / CHARACTERS_PER_TOKEN
-        tokens_in = rehearsed_in if played is None else played.tokens_in / self._dense / self._longer
+        tokens_in = rehearsed_in if played is None else played.tokens_in / self._dense / (again_in / again)
         call = PerCall(
             max(longest.characters / CHARACTERS_PER_TOKEN * max(1.0, self._dense), tokens_in),
             usual.tokens_out if played is None else played.tokens_out,
             longest.tokens_out if bounded else None,
             tokens_in,
         )
-        self.add(model, most or calls, call, times, calls)
+        self.add(str(config.model), most or calls, call, times, calls, config.style)
 
-    def add(self, model: str, calls: float, call: PerCall, times: int = 1, likely_calls: float | None = None) -> None:
-        """Add calls of a model, ``times`` times; fewer of them may be likely."""
+    def _repeated(self, model: str, style: str) -> tuple[float, float]:
+        return (1.0, 1.0) if self._measured is None else self._measured.repeated(model, style)
+
+    def add(
+        self, model: str, calls: float, call: PerCall, times: int = 1, likely_calls: float | None = None,
+        style: str = "",
+    ) -> None:  # fmt: skip
+        """Add calls of a model in a style, ``times`` times; fewer of them may be likely."""
         dense, sums = self._dense, self._sums
-        expected = (calls if likely_calls is None else likely_calls) * self._again * times
+        again, again_in = self._repeated(model, style)
+        expected = (calls if likely_calls is None else likely_calls) * again * times
         calls *= times
-        usual = (call.tokens_in if call.likely_in is None else call.likely_in) * dense * self._longer
+        usual = (call.tokens_in if call.likely_in is None else call.likely_in) * dense * (again_in / again)
         self._seconds[model] += expected * self._pace(model, call.likely_out)
         longest = call.likely_out if call.most_out is None else call.most_out
         if call.most_out is None:
@@ -350,9 +358,9 @@ class CostSum:
             self._usual_price[model] = None
             share = 1.0
         sums["usd"] += most
-        again = self.total.retries_per_decision
-        longer = call.tokens_in + again / (again + 1) * (longest + CORRECTION)
-        retried = price_of_calls(model, (again + 1) * calls, longer, longest, self._prices) or 0.0
+        retries = self.total.retries_per_decision
+        longer = call.tokens_in + retries / (retries + 1) * (longest + CORRECTION)
+        retried = price_of_calls(model, (retries + 1) * calls, longer, longest, self._prices) or 0.0
         sums["likely_usd"] += usually
         sums["batch_usd"] += most * share
         sums["usd_with_retries"] += retried
@@ -416,6 +424,7 @@ def add_up(
                 + notes,
                 per_call(unit, seated, player),
                 times,
+                style=seated.config.style,
             )
     return cost.finished()
 

@@ -2,19 +2,21 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.costs.lengths import part_name, text_lengths, text_name
+from ostrom.data.rundata import run_data
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
 from ostrom.studies.run import Run, open_run
 
-_REPEATED = re.compile(r"try[1-9]")
+_REPEATED = re.compile(r"try[1-9]|\.end$")
+"""Parts of calls that ask a question again: another try, or the end of a reply without an answer."""
 SAMPLE, MATCHES = 200, 20
 """The number of calls whose prompts, and of matches whose texts, are measured."""
 
@@ -37,7 +39,7 @@ class Measured:
     replies: dict[tuple[str | None, str, str], float] = field(default_factory=dict)
     """Tokens of a reply by model, style and part; None for all models."""
     again: float = 1.0
-    """Calls per question, because unreadable replies are retried."""
+    """Calls per question, because unreadable replies are retried and unfinished ones are ended by another call."""
     again_in: float = 1.0
     """Tokens of all prompts over those of first prompts."""
     characters: float | None = None
@@ -50,15 +52,23 @@ class Measured:
     """Characters of texts, by the name of their form."""
     seconds: dict[str | None, float] = field(default_factory=dict)
     """Seconds of a direct call, by model; None for all models."""
+    styles: dict[tuple[str | None, str], tuple[float, float]] = field(default_factory=dict)
+    """``again`` and ``again_in`` by model and style; None for all models."""
 
-    def played(self, unit: Unit) -> MatchMeans | None:
-        """Return the means of matches in a unit's cell, or else under its rules, without retries."""
-        return next((self.matches[key] for key in _alike(unit) if key in self.matches), None)
+    def played(self, unit: Unit, *, exactly: bool = False) -> MatchMeans | None:
+        """Return the means of matches in a unit's cell, or else (not ``exactly``) under its rules, without retries."""
+        keys = _alike(unit)[: 1 if exactly else 2]
+        return next((self.matches[key] for key in keys if key in self.matches), None)
 
     def reply(self, config: AgentConfig, part: str = "") -> float | None:
         """Mean tokens of a reply of this model in this style, else of all models; None if not measured."""
         length = self.replies.get((config.model, config.style, part))
         return self.replies.get((None, config.style, part)) if length is None else length
+
+    def repeated(self, model: str, style: str) -> tuple[float, float]:
+        """Return calls per question, and tokens of all prompts over those of first prompts, for a model in a style."""
+        overall = self.styles.get((None, style), (self.again, self.again_in))
+        return self.styles.get((model, style), overall)
 
     def __str__(self) -> str:
         parts = [
@@ -90,24 +100,28 @@ def measured_of(run: Run) -> Measured | None:
     sums: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
     waited: dict[str | None, list[float]] = defaultdict(list)
     ids: list[tuple[int, int]] = []
-    calls, unit, states = 0, None, run.journal.states()
-    all_in, firsts = 0, (0, 0)
-    """Tokens of all prompts; number and tokens of first prompts."""
-    matches: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
-    for call in run.journal.call_rows(run.name):
-        if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
+    calls, unit = 0, None
+    states, call_rows = _tables(run)
+    shared = run.manifest.get("shared") is not None
+    asked: dict[tuple[str | None, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    """By model and style: calls and tokens of their prompts, first calls and tokens of theirs; "" for all styles."""
+    matches: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0, 0]))
+    for call in call_rows:
+        if call["tokens_out"] is None or call["error"] is not None:
             continue
         unit = unit if unit is not None and unit.index == call["match"] else run.plan.unit(call["match"])
         calls += 1
-        all_in += call["tokens_in"] or 0
-        if not _REPEATED.search(call["part"]):
-            firsts = firsts[0] + 1, firsts[1] + (call["tokens_in"] or 0)
+        tokens_in, first = call["tokens_in"] or 0, not _REPEATED.search(call["part"])
         for key in _alike(unit) if states.get(unit.index) == "done" else ():
             of = matches[key][unit.index]
             of[0] += 1
-            of[1] += call["tokens_in"] or 0
+            of[1] += tokens_in
             of[2] += call["tokens_out"]
+            of[3] += first
         config = unit.players[call["player"] - 1].config
+        for key in ((call["model"], config.style), (None, config.style), (None, "")):
+            for place, count in enumerate((1, tokens_in, first, first * tokens_in)):
+                asked[key][place] += count
         for model in (call["model"], None):
             tally = sums[model, config.style, part_name(call["part"])]
             tally[0] += 1
@@ -118,24 +132,37 @@ def measured_of(run: Run) -> Measured | None:
             ids.append((call["id"], call["tokens_in"]))
     if not calls:
         return None
-    again, again_in = calls / max(1, firsts[0]), all_in / firsts[1] if firsts[1] else 1.0
-    took = [b.ended - b.at for b in read_batches(run.journal).values() if b.ended is not None and b.how != "failed"]
+    styles = {
+        key: (count / max(1, firsts), all_in / first_in if first_in else 1.0)
+        for key, (count, all_in, firsts, first_in) in asked.items()
+    }
+    batches = {} if shared else read_batches(run.journal)
+    took = [b.ended - b.at for b in batches.values() if b.ended is not None and b.how != "failed"]
     means = {}
     for key, units in matches.items():
-        call_total, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
-        means[key] = MatchMeans(call_total / len(units) / again, tokens_in / call_total, tokens_out / call_total)
+        call_total, all_in, all_out, questions = (sum(of) for of in zip(*units.values(), strict=True))
+        means[key] = MatchMeans(questions / len(units), all_in / call_total, all_out / call_total)
     return Measured(
         run.name,
         calls,
         {key: total / count for key, (count, total) in sums.items()},
-        again,
-        again_in,
-        _characters(run, ids),
+        *styles.pop((None, "")),
+        None if shared else _characters(run, ids),
         sum(took) / len(took) / 3600 if took else None,
         means,
-        _texts(run, [index for index, state in states.items() if state == "done"]),
+        {} if shared else _texts(run, [index for index, state in states.items() if state == "done"]),
         {model: sum(of) / len(of) for model, of in waited.items()},
+        styles,
     )
+
+
+def _tables(run: Run) -> tuple[Mapping[int, str], Iterable[Mapping[str, Any]]]:
+    """Return the states of matches and the calls: of the journal, or of the tables that a shared run has instead."""
+    if run.manifest.get("shared") is None:
+        return run.journal.states(), run.journal.call_rows(run.name)
+    with run_data(run.rows, run.folder.path, run.manifest, look=False) as data:
+        states = data.records("SELECT DISTINCT match, state FROM matches")
+        return {row["match"]: row["state"] for row in states}, data.records("SELECT * FROM calls ORDER BY id")
 
 
 def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:

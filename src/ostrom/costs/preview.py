@@ -5,8 +5,7 @@ The past of a later round is one of a rehearsal (``rehearsal``): models answer a
 
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
@@ -20,8 +19,7 @@ from ostrom.engine.plan import Plan, Unit
 from ostrom.framing.prompt_renderer import Prompt
 from ostrom.ground.errors import UsageError
 from ostrom.mechanisms.protocol import Decision
-from ostrom.models import check_model
-from ostrom.models.base import Abilities, Message, Reply, Request
+from ostrom.models.base import Message, Reply, Request
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import prepared
 
@@ -32,11 +30,6 @@ class _PreviewAgent(RehearsingAgent):
     def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
         super().__init__(plan, config, lengths, longest=longest)
         self.sent: list[dict[str, Any]] = []
-        embedded = str(config.model).startswith("embedded/")
-        can = check_model(str(config.model), config.settings) or Abilities(prefill=embedded)
-        # A model that can continue the beginning of a reply is sent one; all else is as in a rehearsal.
-        self.model = copy(self.model)
-        self.model.abilities = replace(self.model.abilities, prefill=can.prefill)
 
     def _keep(self, part: str, messages: Sequence[Message], tools: list[str]) -> None:
         sent = [{"role": message.role, "content": message.content} for message in messages]

@@ -177,8 +177,9 @@ class RehearsedMatch:
 
     @property
     def texts(self) -> bool:
-        """Return whether prompts depend on text lengths, tool calls, or a random memory."""
-        return any(agent.tools or (self.steps > 1 and agent.texts) for agent in self.agents.values())
+        """Return whether calls or prompts depend on text lengths, tool calls, ended replies, or a random memory."""
+        agents = self.agents.values()
+        return any(a.tools or a.model.abilities.prefill or (self.steps > 1 and a.texts) for a in agents)
 
     def decisions(self, number: int) -> int:
         """How many decisions a rehearsal had."""

@@ -10,7 +10,7 @@ import orjson
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat
-from ostrom.agents.language import Invalidity, LanguageAgent, renderer_of
+from ostrom.agents.language import END_TOKENS, Invalidity, LanguageAgent, renderer_of
 from ostrom.agents.tools import LONGEST_RESULT, Scene
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
 from ostrom.answers.forms import answer_tokens
@@ -21,6 +21,7 @@ from ostrom.framing.prompt_renderer import Prompt
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import MemoryView
+from ostrom.models import check_model
 from ostrom.models.base import Abilities, Message, Reply, Request
 
 CHARACTERS = 4.0
@@ -64,10 +65,14 @@ def alike_steps(rules: Mechanism, unit: Unit, extreme: Extreme) -> Iterator[list
 
 
 class _NoModel:
-    """A placeholder for the model of a rehearsed agent: it has every ability and is never called."""
+    """A placeholder for the model of a rehearsed agent, never called: its abilities decide what would be sent."""
 
     name, connections = "rehearsal", 1
-    abilities = Abilities(choices=True, schema=True, logprobs=True, tools=True)
+
+    def __init__(self, config: AgentConfig) -> None:
+        local = str(config.model).startswith("embedded/")
+        known = check_model(str(config.model), config.settings) or Abilities(choices=local, schema=local, prefill=local)
+        self.abilities = replace(known, logprobs=True, tools=True, deterministic=False)
 
 
 class RehearsingAgent(LanguageAgent):
@@ -78,7 +83,7 @@ class RehearsingAgent(LanguageAgent):
     """
 
     def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
-        super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
+        super().__init__(config, _NoModel(config), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
         self.measured, self.longest = lengths, longest
         self.texts, self.bounded = config.conversation == "dialogue", True
         """Whether some prompt depends on the length of a text; whether all replies are bounded."""
@@ -131,7 +136,7 @@ class RehearsingAgent(LanguageAgent):
         part: str,
         lasting: int,
     ) -> tuple[str, Answer | Invalid]:
-        del think, lasting
+        del lasting
         form = decision.form
         answer = self.drawn(form, context.draw(f"answer:{part}"))
         text = _reply_text(answer, form, prompt)
@@ -143,6 +148,8 @@ class RehearsingAgent(LanguageAgent):
             more = longest if self.longest else call * TOOL_TURN
             self.calls.append((f"{part}.after{call}", sent + more, usual, most))
         tokens = most if self.longest else usual
+        if self.longest and think and self.model.abilities.prefill and self._constraint(form, prompt.labels):
+            self.calls.append((f"{part}.end", sent + round(most * CHARACTERS_PER_TOKEN), usual, float(END_TOKENS)))
         more = round(tokens * CHARACTERS) - len(text) - 1
         return (f"{filler(more)}\n{text}" if more > 0 and not isinstance(form, Text) else text), answer
 

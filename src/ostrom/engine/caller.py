@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ import orjson
 
 from ostrom.agents.base import OutsideSeats
 from ostrom.engine.entries import CallRecord, dump, load
-from ostrom.engine.gate import Gate, Stopped, may_be_billed, plausible_usage, schema_bytes
+from ostrom.engine.gate import Gate, Stopped, is_out_of_reach, may_be_billed, plausible_usage, schema_bytes
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
@@ -175,6 +176,8 @@ class Caller:
         """For each model one prepare function per server."""
         self._longest: dict[str, Derived[Mapping[str, Any], int]] = {}
         """For each model the longest reply in tokens, by call parameters."""
+        self._answered: set[str] = set()
+        """The models that have replied in this session."""
 
     def open(self, model: Model) -> None:
         """Register a model with this run."""
@@ -195,7 +198,8 @@ class Caller:
             self.journal.call(record(0, "cache", time.time(), 0.0, cached, 0.0))
             return cached
         size = CallSize(len(prompt) + schema_bytes(request.constraint), self._longest[name](request.params))
-        for attempt in range(1, self.retry.tries + 1):
+        first_failure = None
+        for attempt in count(1):
             pending = self._pending(unit, model, request, key, attempt)
             pending.measure(size)
             pending.rank = unit.index
@@ -221,20 +225,24 @@ class Caller:
                 self.journal.call(
                     record(attempt, self.source, pending.begun, pending.latency, error=message, status=error.status)
                 )
+                first_failure = time.monotonic() if first_failure is None else first_failure
                 again = error.retryable and self.retry.allows(error.retry_after)
+                outlasts = name in self._answered and is_out_of_reach(message, error.status) and (
+                    time.monotonic() - first_failure < self.retry.outage
+                )  # fmt: skip
+                last = not again or (attempt >= self.retry.tries and not outlasts)
                 logger.warning(
                     "%s, match %d: try %d of %d failed (%s)%s",
-                    name, unit.index, attempt, self.retry.tries, message,
-                    "" if again and attempt < self.retry.tries else "; given up",
+                    name, unit.index, attempt, max(attempt, self.retry.tries), message, "; given up" if last else "",
                 )  # fmt: skip
                 self.tally.trouble = message
                 billed = self._sent(pending) and may_be_billed(message, error.status)
                 if again:
-                    gate.failed(name, pending.era, error.retry_after, attempt == self.retry.tries, pending.size, billed)
+                    gate.failed(name, pending.era, error.retry_after, last, pending.size, billed)
                 else:
                     gate.refused(name, isinstance(error, AccessRefused), pending.size, billed)
                 pending.release()
-                if not again or attempt == self.retry.tries:
+                if last:
                     raise
                 self.tally.retries += 1
                 await self._rest(self.retry.wait(attempt, error.retry_after))
@@ -265,6 +273,7 @@ class Caller:
                 )  # fmt: skip
             gate.succeeded(name, reply.usage, usd, pending.size, written, reply.finish == "length")
             pending.release()
+            self._answered.add(name)
             self.tally.trouble = None
             self.tally.refused += reply.finish == "filter"
             self.journal.call(record(attempt, self.source, pending.begun, pending.latency, reply, usd))

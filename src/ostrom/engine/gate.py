@@ -36,7 +36,9 @@ BYTES_PER_TOKEN = 100
 """The most bytes per token of any text; a report of fewer tokens is not trusted."""
 UNCLEAR = ("TimedOut", "ConnectionFailed", "MalformedReply", "Abandoned")
 """Errors after which a server may have produced and billed a reply."""
-REFUSED_UNTRIED = (501, 503, 529)
+OVERLOADED = (503, 529)
+"""Statuses of a server that takes no calls now: it is starting, or overloaded."""
+REFUSED_UNTRIED = (501, *OVERLOADED)
 """Statuses of a server that did not start the call: overloaded, or unable to do it."""
 
 
@@ -66,6 +68,17 @@ def may_be_billed(error: str, status: int | None) -> bool:
         return status < 300 or status == 408 or (status >= 500 and status not in REFUSED_UNTRIED)
     kind, _, message = error.partition(": ")
     return kind in UNCLEAR and not message.startswith("cannot reach ")
+
+
+def is_out_of_reach(error: str, status: int | None) -> bool:
+    """Return whether a try failed because no server took it, by its journaled error.
+
+    >>> is_out_of_reach("ConnectionFailed: cannot reach it", None), is_out_of_reach("ServerFailed: loading", 503)
+    (True, True)
+    >>> is_out_of_reach("ConnectionFailed: it hung up", None), is_out_of_reach("ServerFailed: unable", 501)
+    (False, False)
+    """
+    return status in OVERLOADED or error.startswith("ConnectionFailed: cannot reach ")
 
 
 def schema_bytes(constraint: Constraint | None) -> int:

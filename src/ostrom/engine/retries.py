@@ -16,6 +16,8 @@ class RetryPolicy:
     longest: float = 60.0
     longest_wait: float = 3600.0
     """The longest Retry-After that is waited for, in seconds."""
+    outage: float = 600.0
+    """Seconds for which a model that has answered before may be out of reach; its calls are tried until then."""
 
     def allows(self, retry_after: float | None) -> bool:
         """Return whether a server's Retry-After is short enough to wait for.
@@ -32,7 +34,7 @@ class RetryPolicy:
         True
         """
         # A server that asks for 0 s, or names a past date, must not use up all tries within seconds.
-        backoff = random.uniform(0, min(self.longest, self.first * 2 ** (failures - 1)))
+        backoff = random.uniform(0, min(self.longest, self.first * 2 ** min(failures - 1, 64)))
         return max(backoff, (retry_after or 0.0) + min(1.0, backoff))
 
 

@@ -11,7 +11,7 @@ import asyncio
 import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal
@@ -291,8 +291,10 @@ class LocalExecutor:
         return RunGate(session.tally, session.plan.budget, self._stopping, self.options.rates)
 
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
+        # People do not wait in a match until a server is back.
+        retry = self.options.retry if session.plan.arrivals is None else replace(self.options.retry, outage=0.0)
         return self.caller_type(
-            session.journal, session.tally, gate, self._stopping, self.options.retry, self._cache, self.options.rates
+            session.journal, session.tally, gate, self._stopping, retry, self._cache, self.options.rates
         )
 
     def capacity(self) -> int:
