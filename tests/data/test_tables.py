@@ -1,6 +1,7 @@
 """Tables as files: large ones are written in parts, and nothing about them tells."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,15 +13,15 @@ from ostrom.data import tables
 from ostrom.data.tables import (
     BATCH,
     _common_type,
-    _even,
     _series,
-    _sizes,
+    _size,
     batches,
     export_rows,
     factor_types,
     safe,
     safe_rows,
     write_csv,
+    write_frames,
     write_jsonl,
     write_parquet,
 )
@@ -155,26 +156,30 @@ def test_no_text_begins_a_formula(text: object, kept: object) -> None:
     assert list(safe_rows([{"=a": text}])) == [{"'=a": kept}]
 
 
-def test_rows_come_in_lists_and_frames_of_one_size() -> None:
+def test_rows_come_in_lists_of_one_size() -> None:
     assert list(batches(range(5), 2)) == [[0, 1], [2, 3], [4]]
     assert list(batches(range(4), 2)) == [[0, 1], [2, 3]]
-    for heights, even in (
-        ([3, BATCH - 3], [BATCH]),
-        ([BATCH + 1, 1], [BATCH, 2]),
-        ([2 * BATCH], [BATCH] * 2),
-        ([], []),
-    ):
-        parts = _even(polars.DataFrame({"x": range(n)}) for n in heights)
-        assert [part.height for part, _ in parts] == even
+
+
+@pytest.mark.parametrize("part", [tables.PART_BYTES, 30_000])
+@pytest.mark.parametrize("heights", [[ROWS], [1, BATCH, BATCH - 1, BATCH + 7], [BATCH - 1] * 3 + [10]])
+def test_a_file_depends_on_its_rows_and_not_on_the_frames_they_come_in(
+    part: int, heights: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "PART_BYTES", part)
+    whole, starts = polars.DataFrame({"x": range(ROWS), "t": ["é"] * ROWS}), [0, *accumulate(heights)]
+    assert write_frames(tmp_path / "a", [whole.slice(0, BATCH), whole.slice(BATCH)]) == ROWS
+    split = (whole.slice(at, height) for at, height in zip(starts, heights, strict=False))
+    assert write_frames(tmp_path / "b", split) == ROWS
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert polars.read_parquet(tmp_path / "a").equals(whole) and len(list(tmp_path.iterdir())) == 2
 
 
 def test_the_size_of_a_frame_follows_from_its_rows() -> None:
-    full = polars.DataFrame({"n": [1] * 9, "b": [True] * 9, "t": ["é"] * 9})
-    assert _sizes(full) == [9 * 8 + 2 + 9 * 2]
-    assert _sizes(full.with_columns(n=polars.Series([None] + [1] * 8))) == [9 * 8 + 2 + 2 + 9 * 2]
-    assert _sizes(full.select("n")) == [72] and _sizes(full.head(0)) == []
-    two = polars.DataFrame({"n": [1] * BATCH + [None], "t": ["é"] * BATCH + [None]})
-    assert _sizes(two) == [BATCH * 8 + BATCH * 2, 8 + 1]
+    full = polars.DataFrame({"n": [1] * 8, "b": [True] * 8, "t": ["é"] * 8})
+    assert _size(full) == 8 * 8 + 1 + 8 * 2
+    assert _size(full.with_columns(n=polars.Series([None] + [1] * 7))) == 8 * 8 + 1 + 1 + 8 * 2
+    assert _size(full.select("n")) == 64 and _size(full.head(0)) == 0
 
 
 def test_lines_are_counted_in_every_format(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import orjson
 
@@ -89,16 +90,16 @@ def export_rows(
     written = {}
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for name in tables or table_names(rows):
-            path = out / f"{name}.{format}"
-            draft, kinds = draft_of(path), {**types, **more.get(name, {})}
-            if format == "parquet":
-                count = write_frames(draft, frames(rows, name, kinds))
-            else:
+        paths = {name: out / f"{name}.{format}" for name in tables or table_names(rows)}
+        kinds = {name: {**types, **more.get(name, {})} for name in paths}
+        drafts = {name: draft_of(path) for name, path in paths.items()}
+        counts = _write_parquet_tables(rows, drafts, kinds) if format == "parquet" else {}
+        for name, path in paths.items():
+            if format != "parquet":
                 table: Iterable[Row] = getattr(rows, name)()
-                count = writers[format](draft, safe_rows(table) if safe else table, kinds)
-            draft.replace(path)
-            written[name] = (path, count)
+                counts[name] = writers[format](drafts[name], safe_rows(table) if safe else table, kinds[name])
+            drafts[name].replace(path)
+            written[name] = (path, counts[name])
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
     return written
@@ -129,53 +130,113 @@ def _common_type(values: Iterable[Any]) -> type:
     return bool if kinds == {bool} else str
 
 
+def _write_parquet_tables(
+    rows: Rows, drafts: Mapping[str, Path], kinds: Mapping[str, Mapping[str, type]]
+) -> dict[str, int]:
+    """Write tables of a run; matches are read once for all tables that are made of them. Returns numbers of rows."""
+    of_units = [name for name in drafts if name in _blocks_of(rows)]
+    with ExitStack() as stack:
+        writers = {name: stack.enter_context(FrameWriter(path)) for name, path in drafts.items()}
+        for name, frame in unit_frames(rows, of_units, kinds):
+            writers[name].add(frame)
+        for name in drafts.keys() - of_units:
+            for frame in frames(rows, name, kinds[name]):
+                writers[name].add(frame)
+        return {name: writer.finish() for name, writer in writers.items()}
+
+
 def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:
     """Write rows as Apache Parquet."""
     return write_frames(path, (_frame(batch, types) for batch in batches(rows)))
 
 
 def write_frames(path: Path, tables: Iterable[Any]) -> int:
-    """Write frames as one Parquet file; return the number of rows.
+    """Write frames as one Parquet file; return the number of rows."""
+    with FrameWriter(path) as writer:
+        for frame in tables:
+            writer.add(frame)
+        return writer.finish()
+
+
+class FrameWriter:
+    """Writes frames as one Parquet file.
 
     Memory is bounded by two parts, not by the table: replies can have any length. One part is written while the next
     is read. The sizes of parts and row groups follow from the rows alone, so the same rows give the same bytes.
     """
-    polars = import_polars()
-    frames: list[Any] = []
-    parts: list[Path] = []
-    count = size = total = 0
-    folder = TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
-    with folder, ThreadPoolExecutor(1) as writer:
-        before: Future[None] | None = None
 
-        def write() -> None:
-            nonlocal before
-            parts.append(Path(folder.name) / f"{len(parts):06d}.parquet")
-            if before is not None:
-                before.result()
-            before = writer.submit(
-                polars.concat(frames, rechunk=False).write_parquet, parts[-1], compression="lz4", statistics=False
-            )
+    def __init__(self, path: Path) -> None:
+        self.path, self.count = path, 0
+        self._frames: list[Any] = []
+        self._rest: Any = None
+        """Rows that fill no batch yet, where the table is written in parts."""
+        self._size, self._total = 0.0, 0.0
+        self._folder: Path | None = None
+        """The folder of parts, once the table is too large for one."""
+        self._parts: list[Path] = []
+        self._before: Future[None] | None = None
+        self._stack = ExitStack()
 
-        for frame, bytes_of in _even(tables):
-            frames.append(frame)
-            count += frame.height
-            size += bytes_of
-            if size >= PART_BYTES:
-                write()
-                total, size, frames = total + size, 0, []
-        if before is None:
-            rest = polars.concat(frames) if frames else polars.DataFrame()
-            rest.write_parquet(
-                path, compression="zstd", compression_level=1, row_group_size=GROUP_ROWS, statistics=True
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def add(self, frame: Any) -> None:
+        """Add rows."""
+        self.count += frame.height
+        if self._folder is None and (size := self._size + _size(frame)) < PART_BYTES:
+            self._frames.append(frame)
+            self._size = size
+            return
+        new = [frame]
+        if self._folder is None:  # from the first row on in parts
+            new, self._frames, self._size = [*self._frames, frame], [], 0.0
+            scratch = TemporaryDirectory(prefix=f".{self.path.name}.", dir=self.path.parent)
+            self._folder = Path(self._stack.enter_context(scratch))
+            self._writer = self._stack.enter_context(ThreadPoolExecutor(1))
+        for one in new:
+            self._add_even(one)
+
+    def _add_even(self, frame: Any) -> None:
+        """Add rows in batches of ``BATCH``, so that parts begin at the same rows however rows come in."""
+        frame = frame if self._rest is None else import_polars().concat([self._rest, frame], rechunk=True)
+        full_rows = frame.height // BATCH * BATCH
+        self._rest = frame.slice(full_rows) if full_rows < frame.height else None
+        for start in range(0, full_rows, BATCH):
+            self._frames.append(frame.slice(start, BATCH))
+            self._size += _size(self._frames[-1])
+            if self._size >= PART_BYTES:
+                self._write_part()
+
+    def _write_part(self) -> None:
+        assert self._folder is not None
+        self._parts.append(self._folder / f"{len(self._parts):06d}.parquet")
+        if self._before is not None:
+            self._before.result()
+        part = import_polars().concat(self._frames, rechunk=False)
+        self._before = self._writer.submit(part.write_parquet, self._parts[-1], compression="lz4", statistics=False)
+        self._total, self._size, self._frames = self._total + self._size, 0.0, []
+
+    def finish(self) -> int:
+        """Complete the file; return the number of rows."""
+        polars = import_polars()
+        if self._folder is None:
+            whole = polars.concat(self._frames) if self._frames else polars.DataFrame()
+            whole.write_parquet(
+                self.path, compression="zstd", compression_level=1, row_group_size=GROUP_ROWS, statistics=True
             )
-            return count
-        if frames:
-            write()
-            total, frames = total + size, []
-        before.result()
-        _merge(parts, path, count * PART_BYTES // total)
-    return count
+            return self.count
+        if self._rest is not None:
+            self._frames.append(self._rest)
+            self._size += _size(self._rest)
+        if self._frames:
+            self._write_part()
+        assert self._before is not None
+        self._before.result()
+        _merge(self._parts, self.path, int(self.count * PART_BYTES // self._total))
+        return self.count
 
 
 def _frame(batch: list[Row], types: Mapping[str, type]) -> Any:
@@ -200,38 +261,54 @@ def _series(name: str, values: Sequence[Any], types: Mapping[str, type]) -> Any:
 
 def frames(rows: Rows, table: str, types: Mapping[str, type]) -> Iterator[Any]:
     """Yield a table of a run as typed frames."""
-    if table == "decisions" and rows.people is None:
-        yield from _blocks(rows, types, _block)
-    elif table == "rounds":
-        yield from _blocks(rows, types, _round_block)
+    if table in _blocks_of(rows):
+        yield from (frame for _, frame in unit_frames(rows, [table], {table: types}))
     elif table == "calls":
         yield from _calls(rows, types)
     else:
         yield from (_frame(batch, types) for batch in batches(getattr(rows, table)()))
 
 
-def _blocks(
-    rows: Rows, types: Mapping[str, type], block: Callable[[Rows, Sequence[UnitTable], Mapping[str, type]], Any]
-) -> Iterator[Any]:
-    """Yield rows of many units at a time, without an object for each row."""
-    decisions = block is _block
-    units: list[UnitTable] = []
-    count = 0
-    for table in rows.tables(rounds=not decisions):
-        if decisions or table.rows.rounds_kept is not None:
-            units.append(rows.with_answers(table) if decisions else table)
-            count += len(table.rows.steps) or (not decisions)
+_Block = Callable[[Rows, Sequence[UnitTable], Mapping[str, type]], Any]
+
+
+def _blocks_of(rows: Rows) -> Mapping[str, _Block]:
+    """Return the tables that are made of units, each with what makes a frame of units; people add columns by row."""
+    return {"matches": _match_block, "rounds": _round_block, **({"decisions": _block} if rows.people is None else {})}
+
+
+def unit_frames(rows: Rows, names: Sequence[str], kinds: Mapping[str, Mapping[str, type]]) -> Iterator[tuple[str, Any]]:
+    """Yield frames of tables, of many units at a time, without an object for each row of the large ones."""
+    blocks, units, count = _blocks_of(rows), list[UnitTable](), 0
+
+    def made() -> Iterator[tuple[str, Any]]:
+        for name in names:
+            frame = blocks[name](rows, units, kinds[name])
+            if frame is not None:
+                yield name, frame
+
+    for table in rows.tables(rounds="rounds" in names) if names else ():
+        units.append(table)
+        count += len(table.rows.steps) + 1
         if count >= BLOCK:
-            yield block(rows, units, types)
+            yield from made()
             units, count = [], 0
     if count:
-        yield block(rows, units, types)
+        yield from made()
+
+
+def _match_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) -> Any:
+    entries = [row for table in units if table.unit.kind != "visit" for row in rows.match_rows(table)]
+    return _frame(entries, types) if entries else None
 
 
 def _round_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) -> Any:
     polars = import_polars()
     import numpy as np
 
+    units = [table for table in units if table.rows.rounds_kept is not None]
+    if not units:
+        return None
     every = [rows.weighted_rounds(table) for table in units]
     entries = [rows.settled_entries(table, one) for table, (one, _) in zip(units, every, strict=True)]
     heads = [rows.decision_head(table) for table in units]
@@ -257,6 +334,9 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     polars = import_polars()
     import numpy as np
 
+    units = [rows.with_answers(table) for table in units if len(table.rows.steps)]
+    if not units:
+        return None
     heads = [rows.decision_head(table) for table in units]
     columns = _take_columns(
         heads, list(heads[0]), np.repeat(np.arange(len(units)), [len(table.rows.steps) for table in units]), types
@@ -301,36 +381,16 @@ def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
         yield polars.DataFrame(columns_by_name).with_columns(player=polars.col("player") + 1)
 
 
-def _even(tables: Iterable[Any]) -> Iterator[tuple[Any, int]]:
-    """Yield frames of ``BATCH`` rows (the last may have fewer), each with its size in bytes."""
+def _size(frame: Any) -> float:
+    """Return the bytes of a frame: texts, numbers, and null bits."""
     polars = import_polars()
-    rest = None
-    for table in tables:
-        frame = table if rest is None else polars.concat([rest, table])
-        full_rows = frame.height // BATCH * BATCH
-        for start, size in zip(range(0, full_rows, BATCH), _sizes(frame.head(full_rows)), strict=True):
-            yield frame.slice(start, BATCH), size
-        rest = frame.slice(full_rows) if full_rows < frame.height else None
-    if rest is not None:
-        yield rest, _sizes(rest)[0]
-
-
-def _sizes(frame: Any) -> list[int]:
-    """Return the bytes of each ``BATCH`` rows: texts, numbers, and null bits."""
-    polars = import_polars()
-    import numpy as np
-
-    starts = np.arange(0, frame.height, BATCH)
-    heights = np.diff(starts, append=frame.height)
-    sizes, bits = np.zeros(len(starts), dtype=np.int64), -(-heights // 8)
-    for column in frame.iter_columns() if len(starts) else ():
-        if column.dtype == polars.String:
-            sizes += np.add.reduceat(column.str.len_bytes().fill_null(0).to_numpy(), starts, dtype=np.int64)
-            continue
-        sizes += bits if column.dtype == polars.Boolean else 8 * heights
-        if column.null_count():
-            sizes += bits * np.logical_or.reduceat(column.is_null().to_numpy(), starts)
-    return sizes.tolist()
+    bytes_of = {polars.Boolean: 1 / 8, polars.String: 0}
+    sizes = (
+        (bytes_of.get(column.dtype, 8) + bool(column.null_count()) / 8) * frame.height
+        + (int(column.str.len_bytes().sum()) if column.dtype == polars.String else 0)
+        for column in frame.iter_columns()
+    )
+    return float(sum(sizes))
 
 
 def _merge(parts: list[Path], path: Path, group_rows: int) -> None:
