@@ -30,13 +30,13 @@ MOST: dict[str, Size] = {
     "memory": Size(7, 457),
     "framing": Size(12, 1_662),
     "models": Size(30, 3_410),
-    "agents": Size(30, 2_678),
-    "engine": Size(28, 5_334),
-    "data": Size(5, 634),
+    "agents": Size(30, 2_679),
+    "engine": Size(28, 5_346),
+    "data": Size(5, 672),
     "analysis": Size(41, 4_747),
     "reports": Size(24, 2_587),
     "studies": Size(19, 2_488),
-    "costs": Size(11, 1_267),
+    "costs": Size(11, 1_289),
     "api": Size(6, 516),
     "cli": Size(14, 1_222),
     "web": Size(5, 336),
@@ -50,10 +50,10 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=560, statements=57_025)
+WHOLE = Size(files=560, statements=57_098)
 """The most of the whole package."""
 
-MEDIAN_LINES = (90, 177)
+MEDIAN_LINES = (90, 178)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
 ROOM_LINES = {"studies": 4_340, "engine": 9_740, "analysis": 9_320, "features": 22_540}
