@@ -160,7 +160,9 @@ def test_the_last_failure_is_raised_after_so_many_tries() -> None:
 UNREACHABLE = ConnectionFailed("cannot reach it: refused")
 
 
-@pytest.mark.parametrize("failure", [UNREACHABLE, ServerFailed("loading", status=503), ServerFailed("busy", status=529)])
+@pytest.mark.parametrize(
+    "failure", [UNREACHABLE, ServerFailed("loading", status=503), ServerFailed("busy", status=529)]
+)
 def test_a_model_that_has_answered_is_waited_for_while_it_is_out_of_reach(failure: ModelError) -> None:
     model, retry, seen = Scripted(), Noting(tries=2), list[int]()
 
