@@ -175,6 +175,7 @@ def test_a_model_that_has_answered_is_waited_for_while_it_is_out_of_reach(failur
         model.failures = [failure] * 30
         await caller.call(unit(), 1, 0, "", model, REQUEST)
         seen.append(model.calls)
+        assert gate.places == 4  # one outage halves the limit once
         model.failures = [ConnectionFailed("it hung up")] * 30  # a server that takes calls and fails is not waited for
         with pytest.raises(ConnectionFailed, match="hung up"):
             await caller.call(unit(), 2, 0, "", model, REQUEST)

@@ -20,7 +20,7 @@ import orjson
 
 from ostrom.agents.base import OutsideSeats
 from ostrom.engine.entries import CallRecord, dump, load
-from ostrom.engine.gate import Gate, Stopped, is_out_of_reach, may_be_billed, plausible_usage, schema_bytes
+from ostrom.engine.gate import NO_LOAD, Gate, Stopped, is_out_of_reach, may_be_billed, plausible_usage, schema_bytes
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
@@ -178,6 +178,8 @@ class Caller:
         """For each model the longest reply in tokens, by call parameters."""
         self._answered: set[str] = set()
         """The models that have replied in this session."""
+        self._away: set[str] = set()
+        """Those of them that are out of reach now."""
 
     def open(self, model: Model) -> None:
         """Register a model with this run."""
@@ -238,10 +240,14 @@ class Caller:
                 self.tally.trouble = message
                 billed = self._sent(pending) and may_be_billed(message, error.status)
                 if again:
-                    gate.failed(name, pending.era, error.retry_after, last, pending.size, billed)
+                    # An outage is one sign of load, however many calls notice it.
+                    era = NO_LOAD if outlasts and name in self._away else pending.era
+                    gate.failed(name, era, error.retry_after, last, pending.size, billed)
                 else:
                     gate.refused(name, isinstance(error, AccessRefused), pending.size, billed)
                 pending.release()
+                if outlasts:
+                    self._away.add(name)
                 if last:
                     raise
                 self.tally.retries += 1
@@ -274,6 +280,7 @@ class Caller:
             gate.succeeded(name, reply.usage, usd, pending.size, written, reply.finish == "length")
             pending.release()
             self._answered.add(name)
+            self._away.discard(name)
             self.tally.trouble = None
             self.tally.refused += reply.finish == "filter"
             self.journal.call(record(attempt, self.source, pending.begun, pending.latency, reply, usd))

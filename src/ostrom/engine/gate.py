@@ -232,6 +232,10 @@ class Spending:
                 self.count_possibly_billed(model, size)
 
 
+NO_LOAD = -1
+"""In place of an era: a failure that says nothing about load."""
+
+
 class Limiter:
     """Grants call slots to the lowest ranks and adapts their number to the server.
 
@@ -276,7 +280,7 @@ class Limiter:
             self.grant_free_slots()
 
     def failed(self, era: int, retry_after: float | None = None) -> None:
-        """Record a rate limit, a failure or a timeout. Call this before ``release``."""
+        """Record a rate limit, a failure or a timeout. Call this before ``release``; ``era`` may be NO_LOAD."""
         if era == self._era:
             self._era += 1
             self.limit = max(1.0, self.limit / 2)
