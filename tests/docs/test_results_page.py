@@ -47,7 +47,8 @@ def claim(contrast: dict[str, Any], sequel: str | None) -> str:
 
 def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    claims = {"memory-length": 8, "memory-length-80": 3, "memory-length-floor": 6}
+    claims = {"memory-length": 8, "memory-length-large": 3, "memory-length-80": 3, "memory-length-floor": 6}
+    label = {"memory-length-large": "72 seeds", "memory-length-80": "80", "memory-length-floor": "floor"}
     ran = 0
     for words in (shlex.split(line)[1:] for block in blocks_of(PAGE) for line in block.lines):
         done = ostrom(*words, "--json")
@@ -61,7 +62,7 @@ def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -
         assert len(check["contrasts"]) == claims[name]
         for contrast in check["contrasts"]:
             if contrast["estimate"]:
-                assert claim(contrast, {"memory-length-80": "80", "memory-length-floor": "floor"}.get(name)) in TEXT
+                assert claim(contrast, label.get(name)) in TEXT
             else:
                 assert name == "memory-length-floor" and "reasoned" in contrast["statement"]
         ran += 1
@@ -69,7 +70,7 @@ def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -
             level = {(e["game"], e["style"], e["past"]): e["value"] for e in document["estimates"]}
             for game, style in [(game, style) for game in GAMES for style in ("direct", "reasoned")]:
                 assert row(f"{game}, {style}", *(level[game, style, past] for past in PASTS)) in TEXT
-    assert ran == 4
+    assert ran == 5
 
 
 def test_the_code_gives_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,3 +100,13 @@ def test_the_floor_is_described_by_its_tables() -> None:
     assert f"{matches['match'].n_unique()} of the floor's 192 matches, all direct" in TEXT
     assert set(matches["agent_style"]) == {"direct"}
     assert f"Of {len(decisions):,} reasoned replies {len(labels)} ended with a label" in TEXT
+
+
+def test_the_large_study_is_described_by_its_tables() -> None:
+    tables = ROOT / "examples" / "results" / "memory-length-large" / "tables"
+    calls = pl.read_parquet(tables / "calls.parquet")
+    assert f"Of their {len(calls):,} calls {calls['tokens_out'].null_count()} had no reply" in TEXT
+    matches = pl.read_parquet(tables / "matches.parquet").filter(pl.col("state") == "done")
+    assert (matches["seed"].n_unique(), set(matches["past"])) == (72, {"last2", "last40", "made40"})
+    seconds = calls.filter(pl.col("tokens_out").is_null())["latency"]
+    assert seconds.min() > 119
