@@ -45,7 +45,7 @@ with open_run(sys.argv[1]) as run:
     some = range(0, len(run.plan), 10)
     begun = time.perf_counter()
     for match in some:
-        for table in run.rows.tables(match, kept=False):
+        for table in run.rows.tables(match, stored=False):
             pass
     replayed = (time.perf_counter() - begun) * len(run.plan) / len(some)
 found = {"seconds": sealed + replayed}
@@ -79,7 +79,7 @@ for number in range(1, 9):
     play(study, runs=runs, options=PlayOptions(shard=f"{number}/8"))
 joined = join_shards("many", [runs / f"many.{number}-of-8" for number in range(1, 9)], runs)
 with open_run(runs / "many") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-    found = {"n": sum(one.n for one in estimate(data, "cooperation", ["agent"]))}
+    found: dict[str, float] = {"n": sum(one.n for one in estimate(data, "cooperation", ["agent"]))}
 found |= {"seconds": time.process_time() - begun, "complete": all(state.complete for state in joined)}
 """
 SEEDS = [212, 750, 2_500]
