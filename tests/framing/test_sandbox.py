@@ -350,6 +350,13 @@ def test_a_prompt_file_has_a_million_bytes_at_most(tmp_path: Path) -> None:
         read_prompt(file, tmp_path)
 
 
+def test_a_number_that_no_float_holds_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "stories").mkdir()
+    (tmp_path / "stories" / "s.txt").write_text("{{ word - 1e999 }}", encoding="utf-8")
+    with pytest.raises(StudyError, match="could not be filled in: name 'inf'"):
+        Library(tmp_path).open_story("stories/s.txt", {"word": 1})
+
+
 def test_a_story_is_rendered_under_the_same_rules(tmp_path: Path) -> None:
     (tmp_path / "stories").mkdir()
     (tmp_path / "stories" / "s.txt").write_text("{{ ''.__class__ }}", encoding="utf-8")

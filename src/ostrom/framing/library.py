@@ -173,7 +173,7 @@ _MOST_HOLES = 64
 LIVE = ("round", "span", "gaps", "note")
 """Values of a prompt that change from round to round."""
 # Exceptions of reading or rendering a template; RuntimeError is too deep a nesting.
-TEMPLATE_TROUBLE = (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError)
+TEMPLATE_TROUBLE = (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, RuntimeError, NameError)
 
 
 class Library:
