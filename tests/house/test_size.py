@@ -31,8 +31,8 @@ MOST: dict[str, Size] = {
     "framing": Size(12, 1_662),
     "models": Size(30, 3_410),
     "agents": Size(30, 2_679),
-    "engine": Size(28, 5_352),
-    "data": Size(5, 672),
+    "engine": Size(28, 5_350),
+    "data": Size(5, 670),
     "analysis": Size(41, 4_747),
     "reports": Size(24, 2_587),
     "studies": Size(19, 2_488),
@@ -50,7 +50,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=560, statements=57_104)
+WHOLE = Size(files=560, statements=57_100)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 178)

@@ -134,15 +134,13 @@ def _write_parquet_tables(
     rows: Rows, drafts: Mapping[str, Path], kinds: Mapping[str, Mapping[str, type]]
 ) -> dict[str, int]:
     """Write tables of a run; matches are read once for all tables that are made of them. Returns numbers of rows."""
-    of_units = [name for name in drafts if name in _blocks_of(rows)]
     with ExitStack() as stack:
-        writers = {name: stack.enter_context(FrameWriter(path)) for name, path in drafts.items()}
-        for name, frame in unit_frames(rows, of_units, kinds):
+        writers = {n: stack.enter_context(FrameWriter(path)) for n, path in drafts.items() if n in _blocks_of(rows)}
+        for name, frame in unit_frames(rows, list(writers), kinds):
             writers[name].add(frame)
-        for name in drafts.keys() - of_units:
-            for frame in frames(rows, name, kinds[name]):
-                writers[name].add(frame)
-        return {name: writer.finish() for name, writer in writers.items()}
+        counts = {name: writer.finish() for name, writer in writers.items()}
+    others = (name for name in drafts if name not in counts)
+    return counts | {name: write_frames(drafts[name], frames(rows, name, kinds[name])) for name in others}
 
 
 def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:
@@ -162,7 +160,8 @@ class FrameWriter:
     """Writes frames as one Parquet file.
 
     Memory is bounded by two parts, not by the table: replies can have any length. One part is written while the next
-    is read. The sizes of parts and row groups follow from the rows alone, so the same rows give the same bytes.
+    is read; after ``finish`` no rows are held. The sizes of parts and row groups follow from the rows alone, so the
+    same rows give the same bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -223,7 +222,7 @@ class FrameWriter:
         """Complete the file; return the number of rows."""
         polars = import_polars()
         if self._folder is None:
-            whole = polars.concat(self._frames) if self._frames else polars.DataFrame()
+            whole, self._frames = polars.concat(self._frames) if self._frames else polars.DataFrame(), []
             whole.write_parquet(
                 self.path, compression="zstd", compression_level=1, row_group_size=GROUP_ROWS, statistics=True
             )

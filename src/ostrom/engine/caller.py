@@ -176,10 +176,8 @@ class Caller:
         """For each model one prepare function per server."""
         self._longest: dict[str, Derived[Mapping[str, Any], int]] = {}
         """For each model the longest reply in tokens, by call parameters."""
-        self._answered: set[str] = set()
-        """The models that have replied in this session."""
-        self._away: set[str] = set()
-        """Those of them that are out of reach now."""
+        self._in_reach: dict[str, bool] = {}
+        """The models that have replied in this session, and whether they are in reach now."""
 
     def open(self, model: Model) -> None:
         """Register a model with this run."""
@@ -229,7 +227,7 @@ class Caller:
                 )
                 first_failure = time.monotonic() if first_failure is None else first_failure
                 again = error.retryable and self.retry.allows(error.retry_after)
-                outlasts = name in self._answered and is_out_of_reach(message, error.status) and (
+                outlasts = name in self._in_reach and is_out_of_reach(message, error.status) and (
                     time.monotonic() - first_failure < self.retry.outage
                 )  # fmt: skip
                 last = not again or (attempt >= self.retry.tries and not outlasts)
@@ -241,13 +239,13 @@ class Caller:
                 billed = self._sent(pending) and may_be_billed(message, error.status)
                 if again:
                     # An outage is one sign of load, however many calls notice it.
-                    era = NO_LOAD if outlasts and name in self._away else pending.era
+                    era = NO_LOAD if outlasts and not self._in_reach[name] else pending.era
                     gate.failed(name, era, error.retry_after, last, pending.size, billed)
                 else:
                     gate.refused(name, isinstance(error, AccessRefused), pending.size, billed)
                 pending.release()
                 if outlasts:
-                    self._away.add(name)
+                    self._in_reach[name] = False
                 if last:
                     raise
                 self.tally.retries += 1
@@ -279,8 +277,7 @@ class Caller:
                 )  # fmt: skip
             gate.succeeded(name, reply.usage, usd, pending.size, written, reply.finish == "length")
             pending.release()
-            self._answered.add(name)
-            self._away.discard(name)
+            self._in_reach[name] = True
             self.tally.trouble = None
             self.tally.refused += reply.finish == "filter"
             self.journal.call(record(attempt, self.source, pending.begun, pending.latency, reply, usd))
