@@ -55,6 +55,26 @@ def test_matches_that_failed_by_policy_are_asked_again_where_that_is_wanted(
     assert done.code == 0 and "--retry-failed" not in done.err
 
 
+def test_a_closed_run_is_complete_and_names_what_it_left_out(call: Call, tmp_path: Path, replies: list[str]) -> None:
+    study = {
+        "name": "s", "game": "prisoners_dilemma", "types": {"m": {"model": "scripted/moody", "style": "direct"}},
+        "seating": "self", "seeds": 4, "invalid": {"retries": 0, "policy": "fail"},
+    }  # fmt: skip
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(study))
+    assert call("run", "s.yaml", "--limit", "1").code == 1, "the reply cannot be read"
+    assert "plays no more" in call("resume", "s", "--close", "--retry-failed").err
+    replies[:] = ["[A0]"]
+    assert call("resume", "s", "--limit", "2").code == 1
+    closed = call("resume", "s", "--close")
+    assert closed.code == 1 and "1 of 4 matches done, 2 skipped;" in closed.err, "what failed stays failed"
+    with open_run("s", tmp_path / "runs") as run:
+        outcomes = [run.journal.outcome_of(unit) for unit in range(4)]
+    assert [outcome and outcome[0] for outcome in outcomes] == ["failed", "done", "skipped", "skipped"]
+    assert outcomes[3] and outcomes[3][1] == "the run was closed before it ended"
+    again = call("resume", "s", "--retry-failed")
+    assert again.code == 0 and "2 of 4 matches done, 2 skipped;" in again.err, "what was closed stays closed"
+
+
 @pytest.mark.parametrize(
     "levels",
     [

@@ -27,7 +27,7 @@ def row(*cells: str | float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    return f"{low:.3f} to {high:.3f}"
+    return f"{low:.3f}, {high:.3f}"
 
 
 def claim(contrast: dict[str, Any], sequel: str | None) -> str:
@@ -47,30 +47,36 @@ def claim(contrast: dict[str, Any], sequel: str | None) -> str:
 
 def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    claims = {"memory-length": 8, "memory-length-large": 3, "memory-length-80": 3, "memory-length-floor": 6}
-    label = {"memory-length-large": "72 seeds", "memory-length-80": "80", "memory-length-floor": "floor"}
+    claims = {"": 8, "-large": 3, "-reasoned": 3, "-80": 3, "-floor": 6}
+    label = {"-large": "72 seeds", "-reasoned": "reasoned", "-80": "80", "-floor": "floor"}
+    gaps = {
+        "-floor": ["112 of 192 are left out (112 failed)"], "-reasoned": ["80 of 216 are left out (80 skipped)"]
+    }  # fmt: skip
     ran = 0
     for words in (shlex.split(line)[1:] for block in blocks_of(PAGE) for line in block.lines):
         done = ostrom(*words, "--json")
-        name = next(word for word in words if word.endswith("tables")).split("/")[-2]
-        assert done.returncode == (name == "memory-length-floor"), f"{words}\n{done.stderr}"
+        name = next(word for word in words if word.endswith("tables")).split("/")[-2].removeprefix("memory-length")
+        assert done.returncode == (name in gaps and words[0] == "register"), f"{words}\n{done.stderr}"
         document = json.loads(done.stdout)
         (check,) = document["registered"]
         assert check["status"] == "confirmatory" and check["complete"]
         missing = [one["text"] for one in check["deviations"]]
-        assert missing == (["112 of 192 are left out (112 failed)"] if name == "memory-length-floor" else [])
+        assert missing == gaps.get(name, [])
         assert len(check["contrasts"]) == claims[name]
         for contrast in check["contrasts"]:
             if contrast["estimate"]:
                 assert claim(contrast, label.get(name)) in TEXT
             else:
-                assert name == "memory-length-floor" and "reasoned" in contrast["statement"]
+                assert name == "-floor" and "reasoned" in contrast["statement"]
         ran += 1
         if "--by" in words:
             level = {(e["game"], e["style"], e["past"]): e["value"] for e in document["estimates"]}
             for game, style in [(game, style) for game in GAMES for style in ("direct", "reasoned")]:
                 assert row(f"{game}, {style}", *(level[game, style, past] for past in PASTS)) in TEXT
-    assert ran == 5
+        if "--where" in words:
+            (whole,) = document["estimates"]
+            assert f"{whole['value']:.3f} ({whole['low']:.3f} to {whole['high']:.3f}) without it" in TEXT
+    assert ran == 7
 
 
 def test_the_code_gives_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,3 +116,19 @@ def test_the_large_study_is_described_by_its_tables() -> None:
     assert (matches["seed"].n_unique(), set(matches["past"])) == (72, {"last2", "last40", "made40"})
     seconds = calls.filter(pl.col("tokens_out").is_null())["latency"]
     assert seconds.min() > 119
+
+
+def test_the_study_of_reasons_is_described_by_its_tables() -> None:
+    tables = ROOT / "examples" / "results" / "memory-length-reasoned" / "tables"
+    calls, decisions = (pl.read_parquet(tables / f"{name}.parquet") for name in ("calls", "decisions"))
+    quick, middle, slow = (calls["latency"].quantile(share) for share in (0.05, 0.5, 0.95))
+    matches = pl.read_parquet(tables / "matches.parquet").filter(pl.col("state") == "done").unique("match")
+    assert (
+        f"({len(matches)} of 216 matches; {len(calls):,} calls, latency {quick:.2f} s, {middle:.2f} s and {slow:.1f} s)"
+        in TEXT
+    )
+    forced = (decisions["reading"] == "constrained").sum()
+    assert f"Of {len(decisions):,} decisions {forced:,} were forced labels" in TEXT
+    seeds = matches.group_by("seed").len().filter(pl.col("len") == 3)["seed"].to_list()
+    assert sorted(seeds) == list(range(4001, 4046))
+    assert matches.filter(~pl.col("seed").is_in(seeds)).select("seed", "past").rows() == [(4046, "last2")]

@@ -130,6 +130,8 @@ class PlayOptions:
     """The most matches in play on one Ray worker."""
     ask_again: bool = False
     """Whether a unit that failed is asked again; else its unreadable replies are read again from the journal."""
+    close: bool = False
+    """Whether units that have not ended are skipped instead of played, for good."""
 
     def __post_init__(self) -> None:
         for name, declaration in DECLARED.items():

@@ -223,6 +223,11 @@ class Runner:
             await arrivals.begin(journal)
             await play_arrivals(arrivals, lambda unit: self._play_arrived(unit, journal), self.stopping)
             return
+        if self.options.close:
+            for unit in self._waiting():
+                if unit.index not in self._failed_before:
+                    self._end(unit, journal, "skipped", "the run was closed before it ended", UnitEnd())
+            return
         units = self._one_by_one(journal)
         playing: set[asyncio.Task[None]] = set()
         busy, all_begun = 0, False

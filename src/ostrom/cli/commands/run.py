@@ -123,6 +123,9 @@ def resume(
             "--retry-failed", help="Ask again in matches that failed by unreadable replies; else these are read again."
         ),
     ] = False,
+    close: Annotated[
+        bool, typer.Option("--close", help="Play no more: matches that have not ended are left out, for good.")
+    ] = False,
     report: WriteReport = False,
 ) -> PlayedOutput:
     """Go on with a run where it stopped.
@@ -137,8 +140,9 @@ def resume(
     if dry_run:
         return forecast_plan(resolved, like=from_, runs=runs)
     refuse_unused(resolved, from_, begun=not options.batch)  # what was started in batches continues in them
-    if retry_failed:
-        resolved = replace(resolved, options=replace(resolved.options, ask_again=True))
+    if close and retry_failed:
+        raise UsageError("--close: plays no more; --retry-failed asks again (give one of them)")
+    resolved = replace(resolved, options=replace(resolved.options, ask_again=retry_failed, close=close))
     return play_and_report(resolved, resolved.folder, report=report)
 
 
