@@ -271,7 +271,8 @@ def test_a_shared_run_is_measured_like_the_run(tmp_path: Path) -> None:
     commands.export("counted", format="shared", out=tmp_path / "tables", runs=tmp_path)
     run, tables = measure("counted", tmp_path), measure(tmp_path / "tables")
     assert (tables.calls, tables.matches, tables.replies) == (run.calls, run.matches, run.replies)
-    assert (tables.again, tables.styles, tables.seconds) == (run.again, run.styles, run.seconds)
+    assert (tables.again, tables.styles, tables.seconds, tables.rate) == (run.again, run.styles, run.seconds, run.rate)
+    assert run.rate and run.rate * run.seconds[None] >= 0.99, "calls overlap, and their pauses do not count"
     (known, shared) = (forecast(plan, None, of) for of in (run, tables))
     assert shared.likely_calls == known.likely_calls
     assert shared.likely_tokens_in == pytest.approx(known.likely_tokens_in, rel=0.1)

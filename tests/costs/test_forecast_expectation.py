@@ -1,6 +1,7 @@
 """What is likely is an expectation, what is possible at most a bound: both worked out by hand, then played."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -195,6 +196,10 @@ def test_hours_stand_beside_money_and_batches_only_where_they_are_asked_for(caps
         shown = capsys.readouterr()
         assert "hours" in shown.out and f"{forecast_.hours():.2g}" in shown.out
         assert words in shown.err and "batch" not in shown.out + shown.err
+    for rate, said in ((5.0, True), (100.0, False), (None, False)):
+        paced = forecast(plan_of(mechanism=rules, seeds=160), None, replace(run, rate=rate))
+        assert paced.hours() == measured.hours(), "the latency with 16 calls in flight"
+        assert said == ("0.18 hours if no more than 5.0 calls end a second, as there" in paced.speed)
     show(*forecast_text("x", "160 matches", told, Budget(), batch=True))
     shown = capsys.readouterr()
     assert "with --batch: " in shown.err and "no run was measured" not in shown.err

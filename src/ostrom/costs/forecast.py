@@ -385,6 +385,10 @@ class CostSum:
             f"a reply that begins after {START:g} s and has {SPEED:g} tokens a second (no run was measured)"
         )  # fmt: skip
         self.total.speed = f"{pace}, {self.total.connections} calls of a model in flight"
+        if self._measured and (rate := self._measured.rate):
+            hours = self._sums["likely_calls"] / rate / 3600
+            if hours > max(0.01, 1.25 * self.total.hours()):
+                self.total.speed += f"; {hours:.2g} hours if no more than {rate:.1f} calls end a second, as there"
         total, sums, priced = self.total, self._sums, not self._unpriced
         bounded = not self._unbounded
         total.unpriced, total.unbounded = tuple(self._unpriced), tuple(self._unbounded)

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ class Measured:
     """Seconds of a direct call, by model; None for all models."""
     styles: dict[tuple[str | None, str], tuple[float, float]] = field(default_factory=dict)
     """``again`` and ``again_in`` by model and style; None for all models."""
+    rate: float | None = None
+    """Direct calls per second while any was under way."""
 
     def played(self, unit: Unit, *, exactly: bool = False) -> MatchMeans | None:
         """Return the means of matches in a unit's cell, or else (not ``exactly``) under its rules, without retries."""
@@ -100,6 +103,7 @@ def measured_of(run: Run) -> Measured | None:
     sums: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
     waited: dict[str | None, list[float]] = defaultdict(list)
     ids: list[tuple[int, int]] = []
+    spans: list[tuple[float, float]] = []
     calls, unit = 0, None
     states, call_rows = _tables(run)
     shared = run.manifest.get("shared") is not None
@@ -128,6 +132,8 @@ def measured_of(run: Run) -> Measured | None:
             tally[1] += call["tokens_out"]
             if call["latency"] and call["source"] == "live":
                 waited[model].append(call["latency"])
+        if call["latency"] and call["source"] == "live":
+            spans.append((call["at"] - call["latency"], call["at"]))
         if call["tokens_in"]:
             ids.append((call["id"], call["tokens_in"]))
     if not calls:
@@ -153,7 +159,21 @@ def measured_of(run: Run) -> Measured | None:
         {} if shared else _texts(run, [index for index, state in states.items() if state == "done"]),
         {model: sum(of) / len(of) for model, of in waited.items()},
         styles,
+        _rate(spans),
     )
+
+
+def _rate(spans: list[tuple[float, float]]) -> float | None:
+    """Return how many calls ended per second while any was under way, by their beginnings and ends.
+
+    >>> _rate([(0.0, 1.0), (0.5, 2.0), (60.0, 61.0)])
+    1.0
+    """
+    busy, until = 0.0, -inf
+    for begin, end in sorted(spans):
+        busy += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return len(spans) / busy if busy else None
 
 
 def _tables(run: Run) -> tuple[Mapping[int, str], Iterable[Mapping[str, Any]]]:
