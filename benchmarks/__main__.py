@@ -93,7 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*ALL, []], help="run only these")
     chosen = parser.parse_args().names or list(ALL)
-    # Installing a package compiles it, whatever the environment says of a checkout: no user pays for that at each start.
+    # An installation compiles the package, whatever the environment says of a checkout: no user pays at each start.
     compileall.compile_dir(str(HERE.parent / "src"), quiet=1)
     results: list[Result] = []
     for name in chosen:
