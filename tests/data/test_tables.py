@@ -49,6 +49,7 @@ def test_a_table_in_parts_holds_the_same_rows_in_the_same_order(
 ) -> None:
     whole, parted, again = (tmp_path / f"it's {name}.parquet" for name in ("whole", "parted", "again"))
     assert write_parquet(whole, rows(), TYPES) == ROWS
+    monkeypatch.setattr(tables, "WHOLE_BYTES", 200_000)
     monkeypatch.setattr(tables, "PART_BYTES", 200_000)
     assert write_parquet(parted, rows(), TYPES) == write_parquet(again, rows(), TYPES) == ROWS
     expected = polars.DataFrame(list(rows()), schema=polars.read_parquet_schema(whole))
@@ -61,6 +62,7 @@ def test_a_table_in_parts_holds_the_same_rows_in_the_same_order(
 
 def test_a_row_group_is_bounded_by_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     duckdb = pytest.importorskip("duckdb")
+    monkeypatch.setattr(tables, "WHOLE_BYTES", 200_000)
     monkeypatch.setattr(tables, "PART_BYTES", 200_000)
     write_parquet(tmp_path / "t.parquet", rows(), TYPES)
     query = f"SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata('{tmp_path}/t.parquet') ORDER BY 1"
@@ -86,6 +88,7 @@ def test_few_rows_are_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyP
             most = max(most, alive)
             yield kept
 
+    monkeypatch.setattr(tables, "WHOLE_BYTES", 200_000)
     monkeypatch.setattr(tables, "PART_BYTES", 200_000)
     write_parquet(tmp_path / "t.parquet", counted(), TYPES)
     assert alive <= 1 and most <= 2 * BATCH + 2
@@ -101,6 +104,7 @@ def test_what_goes_wrong_leaves_no_parts(tmp_path: Path, monkeypatch: pytest.Mon
         yield from rows(2 * BATCH)
         raise ZeroDivisionError
 
+    monkeypatch.setattr(tables, "WHOLE_BYTES", 200_000)
     monkeypatch.setattr(tables, "PART_BYTES", 200_000)
     with pytest.raises(ZeroDivisionError):
         write_parquet(tmp_path / "t.parquet", broken(), TYPES)
@@ -166,6 +170,7 @@ def test_rows_come_in_lists_of_one_size() -> None:
 def test_a_file_depends_on_its_rows_and_not_on_the_frames_they_come_in(
     part: int, heights: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tables, "WHOLE_BYTES", part)
     monkeypatch.setattr(tables, "PART_BYTES", part)
     whole, starts = polars.DataFrame({"x": range(ROWS), "t": ["é"] * ROWS}), [0, *accumulate(heights)]
     assert write_frames(tmp_path / "a", [whole.slice(0, BATCH), whole.slice(BATCH)]) == ROWS

@@ -31,11 +31,11 @@ MOST: dict[str, Size] = {
     "framing": Size(12, 1_662),
     "models": Size(30, 3_410),
     "agents": Size(30, 2_679),
-    "engine": Size(28, 5_350),
+    "engine": Size(28, 5_368),
     "data": Size(5, 670),
-    "analysis": Size(41, 4_747),
+    "analysis": Size(41, 4_756),
     "reports": Size(24, 2_587),
-    "studies": Size(19, 2_488),
+    "studies": Size(19, 2_492),
     "costs": Size(11, 1_289),
     "api": Size(6, 516),
     "cli": Size(14, 1_222),
@@ -50,13 +50,13 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=560, statements=57_100)
+WHOLE = Size(files=560, statements=57_131)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 178)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_340, "engine": 9_740, "analysis": 9_320, "features": 22_540}
+ROOM_LINES = {"studies": 4_340, "engine": 9_740, "analysis": 9_330, "features": 22_540}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""

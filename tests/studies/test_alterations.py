@@ -4,7 +4,9 @@ import random
 import shutil
 import sqlite3
 import zlib
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from tests.alterations import ALTERATIONS, OF_ROWS, alter, alter_manifest, renew_seals
 
 from ostrom.engine import entries, rows
+from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.integrity import COLUMNS
 from ostrom.engine.play_options import PlayOptions
 from ostrom.features.joining import join_shards
@@ -197,3 +200,85 @@ def test_a_run_whose_prompt_files_are_gone_is_replayed_and_says_that_it_is_not_f
     monkeypatch.setattr(Chain, "_refusal", lambda *_: "its prompt files are not those that it was played with")
     done = check_run(folder)
     assert done.followed == 0 and done.unfollowed is not None and done.compared == done.replayed == 1
+
+
+SCRIPTS: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
+    "moves of a script": ("plays", "intended", lambda moves: bytes([moves[0] ^ 0b1000_0000]) + moves[1:]),
+    "random moves": ("plays", "intended", lambda moves: bytes([moves[0] ^ 0b0100_0000]) + moves[1:]),
+    "length": ("plays", "rounds", lambda rounds: rounds - 1),
+    "scores": ("units", "scores", lambda scores: scores.replace("[", "[1", 1)),
+    "facts": ("units", "facts", lambda _: '{"told":1}'),
+}
+"""Alterations of a match that was played as arrays: its table, its column, and what is put there."""
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two kinds of matches (without noise and with it), three of each, all played as arrays."""
+    study: dict[str, Any] = {
+        "name": "scripts",
+        "game": "prisoners_dilemma",
+        "mechanism": {"name": "repetition", "rounds": 12},
+        "vary": {"mechanism.noise": [0.0, 0.2]},
+        "types": {"tft": "tit_for_tat", "dice": "random:0.5"},
+        "seating": "seats",
+        "seeds": 3,
+    }
+    home = tmp_path_factory.mktemp("scripts")
+    play(load_study(study), runs=home)
+    return home / "scripts"
+
+
+def test_matches_of_arrays_are_replayed_as_arrays_and_one_of_every_kind_decision_by_decision(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds, verify = list[str](), rows.Rows.verify
+
+    def told(of: rows.Rows, match: int) -> None:
+        kinds.append(of.plan.unit(match).key)
+        verify(of, match)
+
+    monkeypatch.setattr(rows.Rows, "verify", told)
+    checked = check_run(scripts)
+    assert checked.replayed == checked.followed == 6
+    assert len(kinds) == len(set(kinds)) == 2
+
+
+@pytest.mark.parametrize("how", SCRIPTS)
+def test_check_finds_every_single_alteration_of_a_match_of_arrays(how: str, scripts: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(scripts, tmp_path / "scripts"))
+    table, column, change = SCRIPTS[how]
+    for unit in (4, 5):  # the last of each kind: the first are replayed decision by decision
+        old = put(folder, table, column, unit, change)
+        with pytest.raises(RunError, match=f"match {unit}"):
+            check_run(folder)
+        put(folder, table, column, unit, partial(as_it_was, old))
+    assert check_run(folder).followed == 6
+
+
+def put(folder: Path, table: str, column: str, unit: int, change: Callable[[Any], Any]) -> Any:
+    """Alter what a table says of a unit, and renew all seals; returns what it said."""
+    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
+        (old,) = db.execute(f"SELECT {column} FROM {table} WHERE unit=?", (unit,)).fetchone()
+        db.execute(f"UPDATE {table} SET {column}=? WHERE unit=?", (change(old), unit))
+        renew_seals(db)
+    return old
+
+
+def as_it_was(old: Any, _: Any) -> Any:
+    """What a table said before."""
+    return old
+
+
+@pytest.mark.parametrize("unit", [4, 5])
+def test_a_random_move_that_fits_its_altered_scores_is_drawn_again(unit: int, scripts: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(scripts, tmp_path / "scripts"))
+    with open_run(folder) as run:
+        rounds, moves = run.journal.play(unit) or (0, b"")
+        moves = moves[:-1] + bytes([moves[-1] ^ 1])  # the last move of the second player: nobody answers it
+        _, scores = ArrayPlayer().rows(run.plan.unit(unit), rounds, moves)
+    assert len(moves) == 3
+    put(folder, "plays", "intended", unit, partial(as_it_was, moves))
+    put(folder, "units", "scores", unit, partial(as_it_was, entries.dump(scores)))
+    with pytest.raises(RunError, match=f"match {unit}, step 11, player 2: the value"):
+        check_run(folder)

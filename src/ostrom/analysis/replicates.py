@@ -69,20 +69,19 @@ def _twins_in(run: RunData) -> dict[int, int]:
             "SELECT 1 FROM matches WHERE model IS NOT NULL AND state = 'done' HAVING count(DISTINCT seed) > 1"
         ):
             return {}
-        moves = run.records(
-            "SELECT match, md5(string_agg(concat_ws('/', step, player, answer, action), ';' ORDER BY step, player)) "
-            "AS key FROM decisions GROUP BY match"
-        )
         replies = run.records(
             "SELECT match, md5(string_agg(reply, chr(10) ORDER BY step, player, id)) AS key FROM calls "
             f"WHERE error IS NULL GROUP BY match HAVING min(tokens_out) >= {LONG}"
         )
-        done = {row["match"] for row in run.records("SELECT DISTINCT match FROM matches WHERE state = 'done'")}
-        return twins(
-            run.unit,
-            {row["match"]: row["key"] for row in moves if row["match"] in done},
-            {row["match"]: row["key"] for row in replies},
-        )
+        said = {row["match"]: row["key"] for row in replies}
+        done = [row["match"] for row in run.records("SELECT DISTINCT match FROM matches WHERE state = 'done'")]
+        # The table of decisions is large: it is made only where something else already says that matches may be alike.
+        alike = twins(run.unit, dict.fromkeys(done), said)
+        moves = run.records(
+            "SELECT match, md5(string_agg(concat_ws('/', step, player, answer, action), ';' ORDER BY step, player)) "
+            "AS key FROM decisions GROUP BY match"
+        ) if alike else []  # fmt: skip
+        return twins(run.unit, {row["match"]: row["key"] for row in moves if row["match"] in alike}, said)
     except OstromError:  # tables without a study, or without calls
         return {}
 

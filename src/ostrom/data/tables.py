@@ -40,8 +40,9 @@ BATCH = 2048
 """The number of rows held as Python objects."""
 BLOCK = 65_536
 """The number of decisions converted to columns together."""
-PART_BYTES = 256 << 20
-"""The bytes of a table in memory, and in a row group, at a time."""
+WHOLE_BYTES, PART_BYTES = 256 << 20, 64 << 20
+"""The bytes of a table up to which it is written from memory as a whole; those of a part, and of a row group, of a
+larger one. A part stands in memory several times: read, written, and merged."""
 GROUP_ROWS = 122_880
 """The most rows of a row group."""
 VECTOR = 2048
@@ -185,7 +186,7 @@ class FrameWriter:
     def add(self, frame: Any) -> None:
         """Add rows."""
         self.count += frame.height
-        if self._folder is None and (size := self._size + _size(frame)) < PART_BYTES:
+        if self._folder is None and (size := self._size + _size(frame)) < WHOLE_BYTES:
             self._frames.append(frame)
             self._size = size
             return

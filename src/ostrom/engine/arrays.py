@@ -273,8 +273,11 @@ class ArrayPlayer:
                 answers[step, seat, ""] = (answer(cooperates, p), 0, None)
         return answers
 
-    def rows(self, unit: Unit, rounds: int, intended: bytes) -> tuple[UnitRows, list[float]]:
-        """Return rows and scores from packed moves, equal to those of a replay, without an object for each decision."""
+    def rows(self, unit: Unit, rounds: int, intended: bytes, *, drawn: bool = False) -> tuple[UnitRows, list[float]]:
+        """Return rows and scores from packed moves, equal to those of a replay, without an object for each decision.
+
+        With ``drawn`` every random move is drawn again, and one that differs is refused.
+        """
         rules = unit.mechanism.array_rules(unit.game)
         machines = [self.automaton(p.config, unit.game, seat) for seat, p in enumerate(unit.players)]
         if rules is None or None in machines or rounds < 1 or len(intended) != -(-2 * rounds // 8):
@@ -293,6 +296,8 @@ class ArrayPlayer:
             states = _states(machine, played[:, seat], played[:, 1 - seat])
             if (np.array(machine.cooperate)[states] == 1.0 - moves[:, seat]).any():
                 self.answers(unit, rounds, intended)  # raises the error at the move that differs
+            if drawn and (_decided(unit, seat, np.array(machine.cooperate)[states]) != moves[:, seat]).any():
+                raise ReplayDiffers(f"match {unit.index}, player {seat + 1}: its moves are not those that are drawn")
             kinds, codes = np.unique(2 * states + moves[:, seat], return_inverse=True)
             answer_codes[:, seat] = codes + len(answers)
             for state, move in (divmod(int(kind), 2) for kind in kinds):
@@ -335,6 +340,12 @@ def _states(machine: Automaton, own: NDArray[np.uint8], other: NDArray[np.uint8]
     outcomes = (3 - 2 * own.astype(np.int64) - other).tolist()
     after = accumulate(outcomes, lambda state, outcome: machine.transitions[state][outcome], initial=machine.initial)
     return np.fromiter(after, np.int64)[:-1]
+
+
+def _decided(unit: Unit, seat: int, cooperate: NDArray[np.float64]) -> Bools:
+    """Return the moves at a seat, drawn as in play, from the chance of cooperation in each round."""
+    draws = chances_along(unit.streams.base_key(""), np.arange(len(cooperate)), seat)
+    return draws < cooperate if unit.game.cooperative[seat] == 0 else draws >= 1.0 - cooperate
 
 
 def _unpacked(unit: Unit, rounds: int, intended: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

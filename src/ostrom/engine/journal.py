@@ -7,6 +7,7 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -415,17 +416,14 @@ class Journal:
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
         """Return all answers of a unit, with the number of complaints before each and the question."""
-        question_text = self._question_texts.get
-        return {
-            (step, player, part): (
-                Answer(load(value), reading, shaped(odds, dict), note, shaped(facts, dict)),
-                complaints,
-                question_text(question),
-            )
-            for _, step, player, part, value, reading, odds, note, facts, complaints, question, _ in self._entries_of(
-                "answers", "WHERE unit=? ORDER BY step, player, part", unit
-            )
-        }
+        read = cache(self._answer_of)  # the answers of a match repeat few
+        rows = self._entries_of("answers", "WHERE unit=? ORDER BY step, player, part", unit)
+        return {row[1:4]: read(row[4:-1]) for row in rows}
+
+    def _answer_of(self, columns: tuple[Any, ...]) -> Journaled:
+        value, reading, odds, note, facts, complaints, question = columns
+        answer = Answer(load(value), reading, shaped(odds, dict), note, shaped(facts, dict))
+        return answer, complaints, self._question_texts.get(question)
 
     @property
     def questions(self) -> list[str]:

@@ -156,11 +156,11 @@ class Rows:
                     f"the package of the {kind} {part.name} is not installed"
                 )
 
-    def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
+    def _moved(self, unit: Unit, end: UnitRecord, *, drawn: bool = False) -> UnitRows:
         """Return the rows of a unit played as arrays, from its moves."""
         assert end.play is not None
         try:
-            rows, scores = self._arrays.rows(unit, *end.play)
+            rows, scores = self._arrays.rows(unit, *end.play, drawn=drawn)
             compare_end(unit.index, "scores", end.scores or [], scores)
             compare_end(unit.index, "facts", load(end.facts) or {}, {})
         except ReplayDiffers as error:
@@ -390,6 +390,18 @@ class Rows:
                     f"{self.journal.file(match)}: match {match}{why} ({self.journal.played_by}; "
                     "ostrom check RUN --rows makes its rows anew)"
                 )
+
+    def follows(self, match: int) -> bool:
+        """Return whether a match was played as arrays, and length, moves, scores and facts follow from the study alone.
+
+        Every move is computed and drawn again. What is wrong where one differs, ``verify`` says.
+        """
+        for unit, end in self._begun(match):
+            if end.play is None or end.rows is not None or end.state != "done" or not self._arrays.can_play(unit):
+                return False
+            with suppress(ReplayDiffers):
+                return self._moved(unit, end, drawn=True) is not None
+        return False
 
     def check_sample(self) -> tuple[int, int]:
         """Compare the rows of random units with a replay; return how many were compared, and how many drawn.

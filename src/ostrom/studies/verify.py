@@ -127,16 +127,23 @@ def _with_progress(replayed: Iterable[ReplayedUnit], of: int, tell: Tell | None)
 
 
 def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[ReplayedUnit]:
-    """Replay units in this process, with rows if requested."""
-    rows = run.rows
+    """Replay units in this process, with rows if requested.
+
+    Matches that were played as arrays are replayed as arrays, except the first of every kind (those that differ in
+    their seed alone): it is replayed decision by decision, so what computes arrays is held against the rules.
+    """
+    rows, kinds = run.rows, set[str | None]()
     with closing(Chain(run.plan, rows, run.manifest)) as chain:
         for unit in units:
             rebuilt: tuple[bytes | None, str | None] = (None, None)
+            kind = run.plan.unit(unit).key if not make and rows.follows(unit) else None
+            known = kind is not None and kind in kinds
             if make:
                 (rebuilt,) = (_stored_rows(rows, table) for table in rows.tables(unit, stored=False))
-            else:
+            elif not known:
                 rows.verify(unit)
-            yield ReplayedUnit(unit, *rebuilt, chain.follow(run.plan.unit(unit)))
+                kinds.add(kind)
+            yield ReplayedUnit(unit, *rebuilt, known or chain.follow(run.plan.unit(unit)))
 
 
 def _stored_rows(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
