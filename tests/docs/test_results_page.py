@@ -54,6 +54,8 @@ def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -
     }  # fmt: skip
     ran = 0
     for words in (shlex.split(line)[1:] for block in blocks_of(PAGE) for line in block.lines):
+        if words[0] == "pool":
+            continue  # below
         done = ostrom(*words, "--json")
         name = next(word for word in words if word.endswith("tables")).split("/")[-2].removeprefix("memory-length")
         assert done.returncode == (name in gaps and words[0] == "register"), f"{words}\n{done.stderr}"
@@ -96,6 +98,19 @@ def test_the_code_gives_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> N
     ended = readings["reasoned", "exact"] + readings["reasoned", "loose"]
     forced = readings["reasoned", "constrained"]
     assert f"Of {ended + forced:,} reasoned replies {ended:,} ended with a label; the other {forced:,} were" in TEXT
+
+
+def test_the_figure_is_what_the_command_draws(ostrom: Command, tmp_path: Path) -> None:  # noqa: F811
+    for study in (ROOT / "examples" / "results").iterdir():
+        (tmp_path / study.name).symlink_to(study)
+    (words,) = (shlex.split(line)[1:] for block in blocks_of(PAGE) for line in block.lines if "ostrom pool" in line)
+    done = ostrom(*words)
+    assert done.returncode == 0, done.stderr
+    drawn = (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    shown = re.findall(r"<text[^>]*>([^<]*)</text>", (ROOT / "docs/images/results.svg").read_text(encoding="utf-8"))
+    runs = [word for word in words if word.endswith("/tables")]
+    assert {text for text in shown if "/" in text} == set(runs) and all(run in drawn for run in runs)
+    assert shown.count("pooled") == 3, "in the legend and for each style"
 
 
 def test_the_floor_is_described_by_its_tables() -> None:
