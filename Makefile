@@ -43,9 +43,11 @@ demo: $(RUN_READY) ## play a small memory study with a real embedded language mo
 	$(BIN)/ostrom run memory --preset smoke --model embedded/smollm2-135m --name demo --report
 	@echo "The embedded model has 135 million parameters: it shows that everything works, not how people reason."
 
-# Whole files at a time, so that a fixture of a module is set up once. Bytecode is kept: the tests start hundreds of
-# processes, and each would compile the package anew.
-PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# Bytecode is kept: every suite starts hundreds of processes, and each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+# Whole files at a time, so that a fixture of a module is set up once.
+PYTEST = $(BIN)/python -m pytest $(SPREAD)
+SPREAD = --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 test: $(DEV_READY) ## run the tests that a change needs, on all cores (WORKERS=0: one after the other); minutes
 	$(PYTEST) -m 'not slow'
@@ -103,7 +105,8 @@ pictures: $(DEV_READY) ## make the pictures of README and docs anew (docs/images
 cover: $(DEV_READY) ## run all tests and report which lines no test reaches (htmlcov/index.html)
 	$(PIP) 'coverage>=7.10'
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	COVERAGE_CORE=$$($(BIN)/python -c "import sys; print('sysmon' if sys.version_info >= (3, 12) else 'ctrace')") \
+	  $(BIN)/python -m coverage run -m pytest $(SPREAD) -rs
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage html --quiet
 	$(BIN)/python -m coverage report --skip-covered --sort cover | tail -40

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import platform
 import sys
 import time
-import traceback
 from pathlib import Path
 
 from chaos.finding import Finding
+from chaos.played import side_by_side
 
 PARTS = {
     "kills": "kill -9 at random moments of every study",
@@ -38,15 +37,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="PART", help=f"run only these of {', '.join(PARTS)}")
     parser.add_argument("--short", action="store_true", help="every part once, with a tenth of the inputs")
     parser.add_argument("--seed", type=int, default=0, help="other kills, faults and inputs (default: 0)")
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument("--jobs", type=int, default=cores, help="parts at the same time (default: one a core)")
     given = parser.parse_args()
     for name in given.names:
         if name not in PARTS:
             parser.error(f"there is no part {name!r} (allowed: {', '.join(PARTS)})")
     found: list[Finding] = []
-    for name in given.names or PARTS:
-        begun = time.perf_counter()
-        new = played(name, given.short, given.seed)
-        seconds = time.perf_counter() - begun
+    for name, (new, seconds) in side_by_side(given.names or PARTS, given.short, given.seed, given.jobs):
         for finding in new:
             print(finding, flush=True)
         print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
@@ -57,16 +55,6 @@ def main() -> None:
     skipped = sum(f.verdict == "skipped" for f in found)
     print(f"{len(found)} checks: {len(found) - failed - skipped} held, {failed} failed, {skipped} skipped")
     sys.exit(1 if failed else 0)
-
-
-def played(name: str, short: bool, seed: int) -> list[Finding]:
-    """What one part found; one that breaks down is a finding, too."""
-    try:
-        found: list[Finding] = importlib.import_module(f"chaos.{name}").run(short, seed)
-    except Exception as error:
-        traceback.print_exc()
-        return [Finding(name, "the part itself", 0, "FAILED", f"{type(error).__name__}: {error}"[:300])]
-    return found
 
 
 def write(name: str, found: list[Finding], seconds: float, seed: int, results: Path = RESULTS) -> None:

@@ -221,7 +221,7 @@ play(load_study(STUDY), runs=Path(sys.argv[1]))
 @pytest.mark.slow
 def test_kills_between_a_tool_and_the_answer_leave_the_same_tables(tmp_path: Path) -> None:
     code = PLAY % json.dumps({**study(["notes"], 20), "seeds": 4})
-    calm, killed = calm_and_killed(code, tmp_path, kills=15, growth=9000)
+    calm, killed = calm_and_killed(code, tmp_path, kills=6, growth=22_000)
     assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "other")
 
 

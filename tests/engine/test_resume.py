@@ -53,7 +53,8 @@ def prompts(run: Run) -> dict[tuple[object, ...], object]:
     }
 
 
-@pytest.mark.parametrize("most", [2, pytest.param(20, marks=pytest.mark.slow)])
+# Hundreds of moments, in processes that begin with everything imported: `make chaos` (kills, rules, shards, asked).
+@pytest.mark.parametrize("most", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Path, most: int) -> None:
     with LoopbackServer(latency=0.004) as server:
         study = tmp_path / "study.yaml"

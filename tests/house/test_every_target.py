@@ -18,6 +18,7 @@ APART = {
     "help",
     "clean",
     "lock",
+    "newest",
     "format",
     "golden",
     "pictures",
@@ -46,6 +47,7 @@ def test_every_target_is_run() -> None:
     described = set(re.findall(r"^([a-z-]+):.*##", text, re.M))
     assert described - APART == {suite.target for suite in SUITES}
     assert sum(suite.target == "chaos" for suite in SUITES) == 3
+    assert "cover VERSIONS=newest" in {suite.name for suite in SUITES}, "all tests are run with the newest versions too"
 
 
 def test_an_unknown_suite_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import random
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from chaos.__main__ import PARTS, main, write
 from chaos.finding import Finding
 from chaos.fuzz import TARGETS
 from chaos.fuzzing.watch import Target, Tried, attempt, feed_range, watched
+from chaos.played import side_by_side
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import StudyError
@@ -75,7 +77,8 @@ def test_every_part_of_the_suite_can_be_run() -> None:
 
 def test_only_full_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = tmp_path / "results.json"
-    monkeypatch.setattr("chaos.__main__.played", lambda *_: [Finding("two", "check", 50, "held")])
+    found = [Finding("two", "check", 50, "held")]
+    monkeypatch.setattr("chaos.__main__.side_by_side", lambda names, *_: [(name, (found, 1.5)) for name in names])
     monkeypatch.setattr("chaos.__main__.write", partial(write, results=results))
     for more in (["--short"], ["--seed", "3"], ["--short", "--seed", "4"]):
         monkeypatch.setattr("sys.argv", ["chaos", "two", *more])
@@ -85,6 +88,21 @@ def test_only_full_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert results.exists() == (more != ["--short"])
     kept = json.loads(results.read_text())["two"]
     assert (kept["seed"], kept["tried"]) == (3, 50)
+
+
+def ending(name: str, short: bool, seed: int) -> tuple[list[Finding], float]:
+    """A part that ends its process, and others that do not."""
+    if name == "two":
+        os._exit(1)
+    return [Finding(name, "check", seed, "held")], 1.0
+
+
+def test_parts_that_end_their_process_are_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chaos.played.played", ending)
+    whole = [name for name, (found, _) in side_by_side(["clock", "disk"], True, 3, 2) if found[0].verdict == "held"]
+    assert whole == ["clock", "disk"]
+    ((name, (found, _)),) = side_by_side(["two"], True, 3, 2)
+    assert (name, found[0].verdict) == ("two", "FAILED")
 
 
 def test_another_seed_feeds_other_inputs(monkeypatch: pytest.MonkeyPatch) -> None:

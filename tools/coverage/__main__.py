@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tools.coverage import gates, pools
@@ -80,20 +83,22 @@ PARTS: Mapping[str, tuple[str, Callable[[int], tuple[str, list[str]]]]] = {
 
 
 def main() -> int:
-    """Simulate, write, and say what is missed."""
+    """Simulate, a part on every processor, write, and say what is missed."""
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    samples = numbers[0] if numbers else SAMPLES
     wanted = [word for word in sys.argv[1:] if not word.isdigit()] or list(PARTS)
     page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else TITLE
     problems = []
-    for part in wanted:
-        title, made = PARTS[part]
-        text, missing = made(numbers[0] if numbers else SAMPLES)
-        before, _, rest = page.partition(f"\n## {title}\n")
-        after = rest.partition("\n## ")
-        page = f"{before}\n## {title}\n\n{text}\n" + (f"\n## {after[2]}" if after[1] else "")
-        print(f"{title}: {len(missing)} aims missed", flush=True)
-        problems += missing
-        PAGE.write_text(page, encoding="utf-8")
+    with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("fork")) as pool:
+        parts = {PARTS[part][0]: pool.submit(PARTS[part][1], samples) for part in wanted}
+        for title, part in parts.items():
+            text, missing = part.result()
+            before, _, rest = page.partition(f"\n## {title}\n")
+            after = rest.partition("\n## ")
+            page = f"{before}\n## {title}\n\n{text}\n" + (f"\n## {after[2]}" if after[1] else "")
+            print(f"{title}: {len(missing)} aims missed", flush=True)
+            problems += missing
+            PAGE.write_text(page, encoding="utf-8")
     for problem in problems:
         print(f"missed: {problem}")
     return 1 if problems else 0

@@ -46,11 +46,11 @@ LEFT_OUT = (
 )
 """What needs a cluster, a model of 100 MB, or a package that is not installed."""
 MOST_SECONDS = 30.0
-"""Tests of one mutant, by their time without it: the quickest that fit are run."""
+"""Tests of one mutant, by their CPU time without it, which no load changes: the quickest that fit are run."""
 
 
 Reached = dict[str, tuple[float, dict[str, set[int]]]]
-"""Seconds and reached lines by file, by test."""
+"""CPU seconds and reached lines by file, by test."""
 
 
 def main() -> int:
@@ -61,10 +61,9 @@ def main() -> int:
     counts: dict[str, Counter[str]] = {}
     new: list[str] = []
     tried: set[str] = set()
+    _trace(arguments.rooms, arguments.jobs)
     for place, room in enumerate(arguments.rooms):
-        sources = _files([f"src/ostrom/{part}" for part in ROOMS[room][0]])
-        tests = [*_files(ROOMS[room][1], "test_*.py"), *(f for f in sources if ">>> " in f.read_text())]
-        reached = _reached(room, sources, tests)
+        sources, reached = _sources(room), _reached(room)
         begun = time.monotonic()  # a slow look at what tests reach leaves the first room its share
         share = (ends - begun) / (len(arguments.rooms) - place)
         mutants = [m for file in sources for m in mutants_of(file, _module(file)) if arguments.only in m.name]
@@ -115,24 +114,39 @@ def _module(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _reached(room: str, sources: list[Path], tests: list[Path]) -> Reached:
-    """Seconds and lines of every test. Traced in another process: this one must not import the package."""
-    kept = KEPT / f"{room}.json"
-    process = os.fork()
-    if process == 0:
-        code = 1
-        try:
-            reach(ROOT, sources, tests, kept)
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
+def _sources(room: str) -> list[Path]:
+    return _files([f"src/ostrom/{part}" for part in ROOMS[room][0]])
+
+
+def _trace(rooms: list[str], jobs: int) -> None:
+    """Note what every test reaches, so many rooms at a time, in processes of their own: this one must not import it."""
+    running = 0
+    for room in [*rooms, *[""] * jobs]:
+        if running and (running == jobs or not room):
+            running -= 1
+            if os.wait()[1]:
+                sys.exit("the tests could not be traced")
+        if room:
             sys.stdout.flush()
-            os._exit(code)
-    if os.waitpid(process, 0)[1]:
-        sys.exit("the tests could not be traced")
+            running += 1
+            if os.fork() == 0:
+                code = 1
+                try:
+                    sources = _sources(room)
+                    tests = [*_files(ROOMS[room][1], "test_*.py"), *(f for f in sources if ">>> " in f.read_text())]
+                    reach(ROOT, sources, tests, KEPT / f"{room}.json")
+                    code = 0
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    sys.stdout.flush()
+                    os._exit(code)
+
+
+def _reached(room: str) -> Reached:
+    """CPU seconds and lines of every test."""
     found: Reached = {}
-    for file in json.loads(kept.read_text()).values():
+    for file in json.loads((KEPT / f"{room}.json").read_text()).values():
         for test, data in file["tests"].items():
             found[test] = (data["seconds"], {name: set(lines) for name, lines in data["lines"].items()})
     return found

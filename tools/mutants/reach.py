@@ -1,4 +1,4 @@
-"""Which tests reach which lines of a room, and how long each takes. Kept between runs, per test file."""
+"""Which tests reach which lines of a room, and the CPU time of each. Kept between runs, per test file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import hashlib
 import json
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 import pytest
+from tests.cpu import cpu_seconds
 
 PLAIN = ("--assert=plain",)
 """The hook that rewrites assertions would load a module with doctests itself, without the mutant."""
@@ -48,7 +48,7 @@ class Tracer:
 
             return local if event == "call" else None
 
-        begun = time.perf_counter()
+        begun = cpu_seconds()
         threading.settrace(trace)
         sys.settrace(trace)
         try:
@@ -56,7 +56,7 @@ class Tracer:
         finally:
             sys.settrace(None)
             threading.settrace(None)
-            self.seconds[item.nodeid] = time.perf_counter() - begun
+            self.seconds[item.nodeid] = cpu_seconds() - begun
             self.reached[item.nodeid] = {file: sorted(found) for file, found in lines.items()}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

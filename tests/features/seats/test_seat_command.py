@@ -241,7 +241,7 @@ def said_in(runs: Path) -> list[tuple[Any, ...]]:
 def test_a_run_with_agents_of_its_own_is_killed_and_gives_the_same_tables(tmp_path: Path) -> None:
     command = [sys.executable, str(EXAMPLE)]
     types = {"one": {"mcp": {"command": command}}, "two": {"mcp": {"command": command}}}
-    write(tmp_path, types=types, seeds=4, mechanism={"name": "repetition", "rounds": 4, "noise": 0.3})
+    write(tmp_path, types=types, seeds=2, mechanism={"name": "repetition", "rounds": 4, "noise": 0.3})
     allowed = ["--allow-command", shlex.join(command)]
     whole = subprocess.run(
         [*OSTROM, "run", "s.yaml", "--runs", "whole", *allowed], cwd=tmp_path, capture_output=True, text=True
