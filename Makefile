@@ -200,7 +200,7 @@ $(BENCH_READY):
 	$(BENCH)/bin/python $(INSTALL) -e '.[embedded,analysis,report,ray,web,bench]' pytest
 	@rm -f $(BENCH)/.ready-*; touch $@
 
-all: ## run every suite that has not ended on this tree and print a table; hours on an idle machine (ONLY='lint docs': these, again)
+all: ## run every suite that has not ended on this tree and print a table; hours on an idle machine (ONLY='lint chaos SEED=1': these, again)
 	$(PYTHON) -m tools.every $(ONLY)
 
 all-table: ## print the table of `make all`: what ran on which commit, minutes, outcome

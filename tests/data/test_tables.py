@@ -1,5 +1,8 @@
 """Tables as files: large ones are written in parts, and nothing about them tells."""
 
+import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
@@ -8,6 +11,7 @@ from typing import Any
 from weakref import finalize
 
 import pytest
+from tests.house.source import nodes, trees
 
 from ostrom.data import tables
 from ostrom.data.tables import (
@@ -67,6 +71,25 @@ def test_a_row_group_is_bounded_by_its_bytes(tmp_path: Path, monkeypatch: pytest
     write_parquet(tmp_path / "t.parquet", rows(), TYPES)
     query = f"SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata('{tmp_path}/t.parquet') ORDER BY 1"
     assert [size for _, size in duckdb.sql(query).fetchall()] == [BATCH, BATCH, BATCH, 7]
+
+
+def test_no_database_draws_how_far_it_has_come() -> None:
+    """DuckDB takes a program without a file (``python -c``, a notebook) for a person, and draws on stdout."""
+    pytest.importorskip("duckdb")
+    code = (
+        "import duckdb; from ostrom.data.tables import connect_duckdb\n"
+        "for connection in (duckdb.connect(), connect_duckdb()):\n"
+        "    print(*connection.execute('SELECT current_setting(\\'enable_progress_bar\\')').fetchone())"
+    )
+    told = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert told.split() == ["True", "False"]
+    opened = [
+        path.name
+        for path in trees()
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("import_duckdb().connect", "duckdb.connect")
+    ]
+    assert opened == ["tables.py"]  # all others go through connect_duckdb
 
 
 def test_few_rows_are_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

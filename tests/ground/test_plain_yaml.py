@@ -1,9 +1,13 @@
 """Files that people write hold plain data: whatever else YAML can say is one line with its place."""
 
+import ast
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
+from tests.house.source import SOURCE, nodes, trees
 
 from ostrom.features.importing.mapping import load_mapping
 from ostrom.features.judging.judgements import load_motives
@@ -12,7 +16,7 @@ from ostrom.framing import Library
 from ostrom.games.scenarios import load_scenario
 from ostrom.games.yaml_file import load_yaml
 from ostrom.ground.errors import StudyError
-from ostrom.ground.yaml import check_plain, read_yaml
+from ostrom.ground.yaml import MOST_REPEATED, check_plain, read_yaml
 from ostrom.models.prices import load_prices
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -46,6 +50,7 @@ BROKEN: dict[str, str | bytes] = {
     "contains itself": "name: &x [*x]",
     "unfolds without end": UNFOLDING,
     "a key that unfolds without end": UNFOLDING.replace("name: *a59", "name: [*a59 : x]"),
+    "a number that unfolds without end": UNFOLDING.replace("name: *a59", "name: !!int [*a59]"),
     "half a surrogate pair": 'name: "\\ud800"',
     "not UTF-8": b"name: \xff\xfe",
     "several lines wrong": "name: [\n  a: b\n  c",
@@ -91,6 +96,70 @@ def test_an_alias_counts_as_deep_as_it_is_wherever_it_stands(levels: int, fits: 
         return
     with pytest.raises(StudyError, match="is nested too deeply, or contains itself"):
         read_yaml(text, "f")
+
+
+def doubled(levels: int, first: str, pair: str) -> str:
+    """A list whose last entry stands for two to the power of ``levels`` values."""
+    return ", ".join([f"&b0 {first}", *(f"&b{n} {pair.format(*[f'*b{n - 1}'] * 2)}" for n in range(1, levels))])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a: !!int [{doubled(5, '[x]', '[{}, {}]')}]",
+        f"a: !!float [{doubled(5, '[x]', '[{}, {}]')}]",
+        f"a: !!int {{=: 1, x: [{doubled(5, '[x]', '[{}, {}]')}]}}",
+        f"a: !!set {{<<: [{doubled(5, '{x: 1}', '{{<<: [{}, {}]}}')}]}}",
+        f"a: !!set {{? [{doubled(5, '[x]', '[{}, {}]')}]}}",
+    ],
+)
+def test_aliases_are_not_unfolded_before_they_are_counted(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyYAML shares what an alias stands for; its text of a node and its merge keys write all of it out."""
+
+    def unfolded(*_: object) -> str:
+        pytest.fail("aliases are unfolded")
+
+    monkeypatch.setattr(yaml.Node, "__repr__", unfolded)
+    monkeypatch.setattr(yaml.constructor.SafeConstructor, "flatten_mapping", unfolded)
+    with pytest.raises(StudyError):
+        read_yaml(text, "f")
+
+
+@pytest.mark.parametrize(
+    ("once", "added"),
+    [
+        ("[" + "x, " * 999 + "x]", 1000),
+        ("x" * 99_900, 999),
+        ("{k: [1, 2, 3]}", 4),
+        ("{? " + "k" * 99_900 + " : x}", 1000),
+    ],
+)
+def test_what_aliases_add_is_bounded(once: str, added: int) -> None:
+    uses = MOST_REPEATED // added
+    assert len(read_yaml(f"[&a {once}{', *a' * (uses - 1)}]", "f")) == uses
+    with pytest.raises(
+        StudyError, match=r"^f: unfolds to too many values \(aliases .*; allowed: 2,000,000, and 200,000"
+    ):
+        read_yaml(f"[&a {once}{', *a' * (uses + 2)}]", "f")
+
+
+def test_what_is_written_out_may_be_longer_than_what_aliases_add() -> None:
+    rows = MOST_REPEATED // 4
+    assert len(read_yaml("- [1, 2, 3, x]\n" * rows, "f")) == rows
+
+
+def test_yaml_is_read_in_one_place() -> None:
+    """PyYAML itself is for writing: what it reads is bounded by ``read_yaml`` alone."""
+    readers = re.compile(r"(load|parse|compose|scan)|.*_load(_all)?|.*Loader")
+    found = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in trees()
+        if path != SOURCE / "ground/yaml.py"
+        for node in nodes(path)
+        if (isinstance(node, ast.ImportFrom) and node.module == "yaml")
+        or (isinstance(node, ast.Attribute) and ast.unparse(node.value) == "yaml" and readers.fullmatch(node.attr))
+    ]
+    assert not found
 
 
 def test_whole_numbers_have_64_bits() -> None:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tools.every import __main__ as every
 from tools.every.__main__ import SUITES, Suite, main, outcome_line, rows, state
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +54,35 @@ def test_every_target_is_run() -> None:
 def test_an_unknown_suite_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tset"]) == 2
     assert "unknown suite tset (allowed: demo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "started"),
+    [
+        ("lint SEED=1", None),
+        ("chaos SEED=7", None),
+        ("SEED=1", None),
+        ("chaos SEED=1", ["chaos SEED=1"]),
+        ("lint chaos SEED=2 chaos SEED=0", ["lint", "chaos SEED=0", "chaos SEED=2"]),
+        ("chaos", ["chaos SEED=0", "chaos SEED=1", "chaos SEED=2"]),
+    ],
+)
+def test_a_suite_is_named_by_its_target_or_with_its_variables(
+    typed: str,
+    started: list[str] | None,
+    tree: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(every, "run", lambda suite: begun.append(suite.name))
+    assert main(typed.split()) == (2 if started is None else 1)
+    assert begun == (started or [])
+    said = capsys.readouterr()
+    if started is None:
+        assert f"unknown suite {typed} (allowed: " in said.err and "chaos, chaos SEED=0, chaos SEED=1" in said.err
+    else:
+        assert f"0 of {len(started)} suites held on" in said.out
 
 
 @pytest.fixture

@@ -43,6 +43,10 @@ class Suite:
         """The target without its variables."""
         return self.name.split()[0]
 
+    def named(self, names: Sequence[str]) -> bool:
+        """Whether the names hold the target, or the target with its variables."""
+        return self.target in names or self.name in names
+
     def obstacle(self) -> str:
         """Why the suite cannot run on this machine; empty if it can."""
         if not self.needs or any(map(shutil.which, self.needs)):
@@ -84,8 +88,13 @@ SUITES = (
 
 def main(arguments: list[str], suites: Sequence[Suite] = SUITES) -> int:
     """Run the suites that have not ended on this tree (or those named) and print the table; 0 if all held."""
-    names = [word for word in arguments if word != "--table"]
-    allowed = list(dict.fromkeys(suite.target for suite in suites))
+    names: list[str] = []
+    for word in arguments:
+        if "=" in word and names:  # a variable belongs to the target before it
+            names[-1] += f" {word}"
+        elif word != "--table":
+            names.append(word)
+    allowed = list(dict.fromkeys(name for suite in suites for name in (suite.target, suite.name)))
     if unknown := [name for name in names if name not in allowed]:
         print(f"unknown suite {unknown[0]} (allowed: {', '.join(allowed)})", file=sys.stderr)
         return 2
@@ -98,14 +107,14 @@ def main(arguments: list[str], suites: Sequence[Suite] = SUITES) -> int:
         FOLDER.mkdir(parents=True, exist_ok=True)
         ended = {row.suite for row in rows() if row.tree == tree and row.code is not None}
         for suite in suites:
-            if suite.target in names or (not names and suite.name not in ended):
+            if suite.named(names) if names else suite.name not in ended:
                 run(suite)
     last = {row.suite: row for row in rows()}
     held = {row.suite for row in last.values() if row.tree == tree and row.code == 0}
     print("\n| suite | commit | begun (UTC) | minutes | outcome | exit | last line |\n|---|---|---|---|---|---|---|")
     for suite in suites:
         print(line_of(suite, last.get(suite.name), tree))
-    wanted = [suite for suite in suites if not names or suite.target in names]
+    wanted = [suite for suite in suites if not names or suite.named(names)]
     missing = [suite.name for suite in wanted if suite.name not in held]
     rest = f": not {', '.join(missing)}" if missing else ""
     print(f"\n{len(wanted) - len(missing)} of {len(wanted)} suites held on {commit}{rest}")

@@ -25,6 +25,7 @@ from ostrom.data.early_looks import record_early_look
 from ostrom.data.tables import (
     TABLES,
     TYPES,
+    connect_duckdb,
     export_rows,
     factor_types,
     import_duckdb,
@@ -234,7 +235,7 @@ class RunData:
         One thread, and joins that stream their left side: rows then keep the order of the files, so the same
         run gives the same figures to the bit, and texts never pile up in memory.
         """
-        made = import_duckdb().connect(":memory:", config={"threads": 1})
+        made = connect_duckdb()
         made.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'").fetchall()
         return made
 
@@ -324,8 +325,7 @@ class RunData:
         of matches, no other file, and cannot write; what takes very long or very much memory is refused.
         """
         duckdb, path = import_duckdb(), self.parquet("matches")
-        bounds = {"threads": 1, "memory_limit": MOST_MEMORY, "temp_directory": ""}
-        with duckdb.connect(":memory:", config=bounds) as connection:
+        with connect_duckdb(memory_limit=MOST_MEMORY, temp_directory="") as connection:
             connection.execute(f"SET allowed_paths = [{literal(str(path))}]")
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")

@@ -398,9 +398,8 @@ def _merge(parts: list[Path], path: Path, group_rows: int) -> None:
 
     Tables that are large enough for this are long texts, which take a third of the time at the first level.
     """
-    duckdb = import_duckdb()
     rows = max(VECTOR, min(GROUP_ROWS, group_rows) // VECTOR * VECTOR)
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with connect_duckdb() as connection:
         connection.execute(
             f"COPY (SELECT * FROM read_parquet([{', '.join(literal(str(part)) for part in parts)}])) "
             f"TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE {rows})"
@@ -449,6 +448,16 @@ def import_polars() -> Any:
 def import_duckdb() -> Any:
     """Import DuckDB, or raise one line that says how to install it."""
     return _analysis_package("duckdb")
+
+
+def connect_duckdb(**bounds: Any) -> Any:
+    """Return a connection to an empty database in memory: one thread, and nothing but results on the terminal.
+
+    DuckDB takes a program without a file (``python -c``, a notebook) for a person, and shows how far it has come.
+    """
+    return (
+        import_duckdb().connect(":memory:", config={"threads": 1, **bounds}).execute("SET enable_progress_bar = false")
+    )
 
 
 def _analysis_package(name: str) -> Any:

@@ -18,6 +18,9 @@ from ostrom.ground.errors import StudyError
 
 DEEPEST = 60
 MOST_VALUES = 2_000_000
+MOST_REPEATED = 200_000
+"""The most values that aliases may add to those that are written: readers walk through all of them. 100 characters of a
+text count as another value."""
 
 # Exceptions of PyYAML for tags that do not fit their value ("!!int x", "!!bool x", "2001-99-99").
 YAML_TROUBLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
@@ -45,9 +48,8 @@ def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
 
 def _unambiguous_number(loader: Any, node: yaml.ScalarNode) -> int | float:
     """Return a number; YAML 1.1 notations that surprise users are refused (1:30 is 90, 010 is 8)."""
-    text = str(node.value)
-    convert = loader.construct_yaml_int if node.tag.endswith("int") else loader.construct_yaml_float
-    value: int | float = convert(node)
+    text = loader.construct_scalar(node)  # refuses a collection, whose own text may be endless
+    value: int | float = getattr(loader, f"construct_yaml_{node.tag.rpartition(':')[2]}")(node)
     octal = re.fullmatch(r"[-+]?0[0-7_]+", text) is not None
     if ":" in text or octal:
         raise yaml.constructor.ConstructorError(
@@ -65,9 +67,15 @@ class _CompiledLoader(_COMPILED):  # type: ignore[misc]
 
 
 for _loader in (_Loader, _CompiledLoader):
-    _loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _no_duplicates)
-    for _tag in ("int", "float"):
-        _loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _unambiguous_number)
+    for _tag, _constructor in {
+        "map": _no_duplicates,
+        "int": _unambiguous_number,
+        "float": _unambiguous_number,
+        "set": lambda *_: set(),  # refused by check_plain; PyYAML would first unfold the merge keys in it
+    }.items():
+        _loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _constructor)  # type: ignore[arg-type]
+    # PyYAML takes a mapping with the key "=" for a scalar, and forgets its other keys.
+    _loader.construct_scalar = yaml.constructor.BaseConstructor.construct_scalar  # type: ignore[method-assign]
 
 
 def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
@@ -193,10 +201,18 @@ class _Check:
         self.file, self.numbers = file, numbers
         self.extents: dict[int, tuple[int, int] | None] = {}
         """The number of values and levels of every collection; None while it is being checked."""
+        self.written = 0
+        """Values, keys and aliases so far, each counted once however much an alias stands for."""
 
     def value(self, value: Any, path: str, depth: int) -> tuple[int, int]:
+        self.written += 1
         if isinstance(value, str):
-            _check_text(value, path, self.file)
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise StudyError(
+                    "contains half of a surrogate pair, which is no character", file=self.file, key=path
+                ) from None
         elif isinstance(value, list | tuple | Mapping):
             return self.collection(value, path, depth)
         elif isinstance(value, int | float) and not self.numbers:
@@ -211,7 +227,7 @@ class _Check:
                 f"(found a {type(value).__name__}; put text in quotes)",
                 file=self.file, key=path or None,
             )  # fmt: skip
-        return 1, 0
+        return 1 + (len(value) // 100 if isinstance(value, str) else 0), 0
 
     def collection(self, value: Any, path: str, depth: int) -> tuple[int, int]:
         extent = self.extents.get(id(value), (0, 0))
@@ -224,13 +240,12 @@ class _Check:
         total, below = 1, 0
         for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
             size, height = self.value(inner, self.path_of(value, key, path), depth + 1)
-            total, below = total + size, max(below, height)
-            if total > MOST_VALUES:
+            total, below = total + size + (len(key) // 100 if isinstance(key, str) else 0), max(below, height)
+            if total > MOST_VALUES or total > self.written + MOST_REPEATED:
                 raise StudyError(
-                    f"unfolds to more than {MOST_VALUES:,} values (aliases of aliases?)",
-                    file=self.file,
-                    key=path or None,
-                )
+                    "unfolds to too many values (aliases of aliases?)", file=self.file, key=path or None, actual=total,
+                    allowed=[f"{MOST_VALUES:,}, and {MOST_REPEATED:,} more than are written"],
+                )  # fmt: skip
         self.extents[id(value)] = total, below + 1
         return total, below + 1
 
@@ -242,10 +257,3 @@ class _Check:
             raise StudyError("a key must be plain text", file=self.file, key=path or None, actual=key)
         self.value(key, path, 0)
         return f"{path}.{key}" if path else str(key)
-
-
-def _check_text(value: str, path: str, file: str | None) -> None:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise StudyError("contains half of a surrogate pair, which is no character", file=file, key=path) from None

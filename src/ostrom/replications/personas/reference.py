@@ -7,13 +7,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from ostrom.analysis.claims import DeclaredReference, own_figure
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Games, RunFigure
 from ostrom.data.rundata import RunData
+from ostrom.ground.yaml import read_yaml
 from ostrom.replications.personas.keywords import keyword_counts
 from ostrom.replications.personas.profiles import ACTED, played
 
@@ -25,7 +24,9 @@ def contradictions() -> tuple[dict[str, Any], ...]:
     >>> [c["figures"][0]["implied"] for c in contradictions() if c["id"] == "table-12-mistral"]
     [-40.0]
     """
-    return tuple(yaml.safe_load(files(__package__).joinpath("contradictions.yaml").read_text(encoding="utf-8")))
+    return tuple(
+        read_yaml(files(__package__).joinpath("contradictions.yaml").read_text(encoding="utf-8"), "contradictions.yaml")
+    )
 
 
 def disputed(row: Mapping[str, Any]) -> list[str]:

@@ -1,10 +1,12 @@
 """Published lists arrive complete; files that people write are read or refused with the file and the key."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from ostrom.features.words.lexicons import LexiconWarning, defection, load_lexicons, memory_curse, persona_keywords
+from ostrom.features.words.lexicons import lexicon as rules
 from ostrom.ground.errors import StudyError
 
 
@@ -34,6 +36,15 @@ def write(folder: Path, text: str, name: str = "own.yaml") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_a_long_term_that_aliases_repeat_is_folded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folded = Counter[str]()
+    monkeypatch.setattr(rules, "fold", lambda char: folded.update(char) or char)
+    path = write(tmp_path, f"lexicons: {{hope: [&a {'fair ' * 1000}{', *a' * 1000}]}}")
+    with pytest.warns(LexiconWarning, match="hope.terms: repeats 'fair fair") as told:
+        assert len(load_lexicons(path)[0].terms) == 1
+    assert folded["f"] == 1000 and len(str(told[0].message)) < 500 + len(str(path))
 
 
 def test_repeated_terms_are_told_and_counted_once(tmp_path: Path) -> None:

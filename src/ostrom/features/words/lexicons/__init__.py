@@ -91,10 +91,11 @@ def _lexicon(
         if error.file is not None:
             raise
         raise StudyError(f"lexicons.{error}", file=file) from None
-    repeated = duplicates(terms)
-    if warn and repeated:
+    if warn and (repeated := duplicates(terms)):
         warnings.warn(
-            f"{file}: {key}.terms: repeats {', '.join(map(repr, repeated))}; counted once", LexiconWarning, stacklevel=4
+            f"{file}: {key}.terms: repeats {', '.join(map(repr, repeated))[:300]}; counted once",
+            LexiconWarning,
+            stacklevel=4,
         )
     return lexicon
 

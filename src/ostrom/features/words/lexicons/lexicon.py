@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 from ostrom.ground.errors import StudyError, UnknownName
@@ -60,6 +61,7 @@ def close_gaps(text: str) -> str:
     return _GAP.sub(" ", text).strip(" ")
 
 
+@lru_cache(maxsize=1024)  # a file may repeat a long term by thousands of aliases
 def normal_form(term: str) -> str:
     """The form in which terms are compared: two terms with one normal form are one term.
 
