@@ -40,7 +40,7 @@ GAMES = ["prisoners_dilemma:preset=coopeval", "trust", "stag_hunt:5.1,3.3,0.7"]
 @pytest.mark.parametrize("game", GAMES)
 def test_arrays_and_generators_agree_to_the_last_bit(small: Small, tmp_path: Path, rules: str, game: str) -> None:
     pure = [name for name in FINITE if name not in ("zd_extortion", "generous_tit_for_tat")]
-    # All pairs under one of the games for each of the rules; every second strategy, each at some time, under the others.
+    # All pairs under one game for each of the rules; every second strategy, each at some time, under the others.
     place = list(RULES).index(rules) - GAMES.index(game)
     types = {name: name for name in (pure if place % 3 == 0 else pure[place % 2 :: 2])}
     study = small(game=game, mechanism={"name": "repetition", **RULES[rules]}, vary={}, seeds=1, types=types)

@@ -45,7 +45,7 @@ TIMES = 240
 
 
 def wrong(mean: Inference, truth: float, level: float = 0.95) -> tuple[bool, bool]:
-    """Whether either bound of a mean excludes the truth, without the search for it (``test_bounds_hold...`` compares)."""
+    """Whether either bound of a mean excludes the truth, without the search (``test_bounds_hold...`` compares)."""
     above, below = (truth + 1e-12, math.inf), (-math.inf, truth - 1e-12)
     return mean.surely_within(*above, level), mean.surely_within(*below, level)
 
