@@ -15,7 +15,7 @@ from ostrom.studies.run import open_run
 from ostrom.view.index import RunIndex, index_path, schema_text
 from ostrom.view.index_writer import update
 from ostrom.view.search import AROUND, MOST_TERMS, counts, excerpts, search, terms_of
-from ostrom.view.words import indexable, words_in
+from ostrom.view.words import PLACE, indexable, words_in
 
 
 def indexed(folder: Path) -> RunIndex:
@@ -26,7 +26,7 @@ def indexed(folder: Path) -> RunIndex:
 def words_of(connection: sqlite3.Connection) -> list[tuple[str, int, int]]:
     """Every word, the call that holds it and in which of its texts."""
     connection.execute("CREATE VIRTUAL TABLE temp.listed USING fts5vocab (main, words, instance)")
-    return sorted(connection.execute("SELECT DISTINCT term, doc / 3, doc % 3 FROM listed"))
+    return sorted(connection.execute(f"SELECT DISTINCT term, doc % {PLACE}, doc / {PLACE} FROM listed"))
 
 
 def listed(index: RunIndex) -> list[tuple[str, int, int]]:
@@ -265,6 +265,41 @@ def test_an_index_with_damaged_lists_is_named(tmp_path: Path) -> None:
         connection.execute("UPDATE words_data SET block=x'ffffffff' WHERE id > 10")
     with RunIndex(index_path(folder)) as index, pytest.raises(RunError, match="delete it: it is made anew"):
         counts(index, [folder / "journal.db"], "trust")
+
+
+@pytest.mark.parametrize("typed", ["trust", "tr*", "trust round", "round -betray", '"I trust them"', '-"I trust" them'])
+@pytest.mark.parametrize("where", [("prompt", "reply", "reasoning"), ("reasoning",), ("prompt", "reply")])
+def test_a_search_in_stretches_finds_what_a_search_at_once_finds(
+    typed: str, where: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = talk(tmp_path, seeds=3)
+    with indexed(folder):
+        found = []
+        for stretches in [(), (1, 2), (5, 8)]:
+            monkeypatch.setattr("ostrom.view.search.STRETCHES", stretches)
+            found.append([hits(folder, typed, where=where, after=after) for after in (None, 3, 10_000)])
+    assert found[0] == found[1] == found[2] and found[0][2] == []
+    assert found[0][0] or typed.startswith("-") or where != ("prompt", "reply", "reasoning")
+
+
+def test_the_first_hits_of_a_common_word_need_the_first_stretch_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.view.search.STRETCHES", (4, 8))
+    folder, asked = talk(tmp_path, seeds=3), list[str]()
+    with indexed(folder) as index:
+        index.connection.set_trace_callback(asked.append)
+        for typed, stretches in (("round", 1), ("round*", 1), ("nowhere", 3)):
+            asked.clear()
+            search(index, [folder / "journal.db"], typed, limit=2)
+            assert sum("MATCH" in query for query in asked if "FROM (SELECT" in query) == stretches
+
+
+def test_an_index_that_is_complete_has_no_empty_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostrom.view.index_writer.TOGETHER", 1)
+    with indexed(talk(tmp_path, seeds=10)) as index:
+        assert index.connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+        assert index.connection.execute("PRAGMA freelist_count").fetchone() == (0,)
 
 
 def test_beginnings_have_two_letters_and_terms_are_few() -> None:

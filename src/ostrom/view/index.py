@@ -34,7 +34,7 @@ from ostrom.engine.shards import CallCursor, entries_in
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import cache_folder, require_regular_file
 
-VERSION = 6
+VERSION = 7
 """The version of the tables and their contents; an index of another version is rebuilt."""
 
 

@@ -27,5 +27,5 @@ CREATE TABLE calls (
   voice INTEGER NOT NULL
 );
 
--- Which texts hold a word; the texts themselves stay in the journal. Text i of a call has the row 3 * call + i.
+-- Which texts hold a word; the texts themselves stay in the journal. Text i of a call has the row (i << 60) + call.
 CREATE VIRTUAL TABLE words USING fts5 (text, content='', columnsize=0, detail=none, tokenize='ascii');

@@ -26,13 +26,13 @@ from ostrom.ground.files import require_regular_file
 from ostrom.ground.terminal import one_line, print_stderr
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import VERSION, index_path, own_schema, remove, schema_of, schema_text
-from ostrom.view.words import REMEMBERED, NewLines, beginning, decoded, indexable
+from ostrom.view.words import PLACE, REMEMBERED, NewLines, beginning, decoded, indexable
 
 FOLLOWED = 1800
 """Seconds after which the indexer of a run in play ends; the next page that is read starts it again."""
 PAUSE = 3
 """Seconds between two updates of the index of a run in play."""
-TOGETHER = 8192
+TOGETHER = 32_768
 """The most calls indexed in one transaction, which also ends after ``MOST_BYTES`` characters of text."""
 MOST_BYTES = 32_000_000
 MOST_PENDING = 64_000_000
@@ -102,6 +102,7 @@ class _Indexer:
                 if not self._index_calls(number, journal, hidden):
                     return False
         self.tell(entries=entries, at=time.time())
+        self.connection.executescript("PRAGMA incremental_vacuum")  # pages that merging left empty
         return True
 
     @contextmanager
@@ -188,7 +189,10 @@ class Speech:
                     decoded(reasoning) or "",
                 )
                 rows += [
-                    (3 * number + place, indexable(text).encode("utf-8", "replace").decode())
+                    (
+                        place * PLACE + number,
+                        text if text.isascii() else indexable(text).encode("utf-8", "replace").decode(),
+                    )
                     for place, text in enumerate(texts)
                 ]
                 size += sum(map(len, texts))
@@ -199,7 +203,7 @@ class Speech:
             return None
         with self.connection:
             self.connection.executemany("INSERT INTO calls VALUES (?, ?)", voices)
-            self.connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
+            self.connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", sorted(rows))
             self.connection.execute("UPDATE journals SET calls=?, seal=? WHERE number=?", (*last, self.number))
         return int(last[0])
 
@@ -234,7 +238,10 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        for statement in ("journal_mode=WAL", "synchronous=NORMAL", "trusted_schema=OFF", "cache_size=-16000"):
+        for statement in (
+            "auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=NORMAL", "trusted_schema=OFF",
+            "cache_size=-16000",
+        ):  # fmt: skip
             connection.execute(f"PRAGMA {statement}").fetchone()
         if new:
             connection.executescript(f"BEGIN;\n{schema_text()}\nCOMMIT;")
@@ -244,7 +251,10 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
                     ("folder", os.fsencode(run.folder.path.resolve())),
                 )  # fmt: skip
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", facts)
-                connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (MOST_PENDING,))
+                # Every transaction writes a part, and 16 are merged into one: with 4 a word is written once more.
+                connection.executemany(
+                    "INSERT INTO words (words, rank) VALUES (?, ?)", [("hashsize", MOST_PENDING), ("automerge", 16)]
+                )
         if schema_of(connection) != own_schema() or not _belongs(connection, run):
             raise _Stale
     except BaseException:

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import chain, groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from ostrom.engine.shards import holder
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
 from ostrom.view.viewer import Routes, Viewer, parse_integer
-from ostrom.view.words import PLACES, NewLines, beginning, decoded, normalised, split_unspaced_scripts, words_in
+from ostrom.view.words import PLACE, PLACES, NewLines, beginning, decoded, normalised, split_unspaced_scripts, words_in
 
 WHERE = PLACES
 MOST_TYPED = 500
@@ -36,6 +36,9 @@ AROUND = 90
 MOST_EXCERPTS = 3
 SLOWEST = 20.0
 """Seconds after which a search or a count with a phrase is given up."""
+
+STRETCHES = (4096, 65_536)
+"""Calls that are searched at first, and next: a word of every call has its first hits there, and others soon follow."""
 
 _TERM = re.compile(r'(-?)"([^"]*)"?|(-?)(\S+)')
 _WORD = re.compile(r"[^\W_]+")
@@ -147,8 +150,7 @@ def counts(
 ) -> HitCounts:
     """How many calls fit a query: in all, by cell, by agent, and by text (prompt, reply or reasoning)."""
     terms, voices = terms_of(typed), index.speakers()
-    by_cell: Counter[int] = Counter()
-    by_agent: Counter[str] = Counter()
+    by_cell, by_agent = Counter[int](), Counter[str]()
     if all(term.without for term in terms):
         return HitCounts(0, {}, {}, {})
     for voice, n in _counted(index, journals, terms, where, agent, cell).items():
@@ -163,18 +165,20 @@ def counts(
     )
 
 
-def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0) -> str:
-    """SQL for the calls after a given one that hold all words of every wanted term in one of these texts.
+def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0, until: int = PLACE - 1) -> str:
+    """SQL for the calls in a range of numbers that hold all words of every wanted term in one of these texts.
 
     Words hold letters and digits alone (``words_in``), so nothing that is typed is SQL.
     """
 
     def holding(term: SearchTerm, places: Sequence[str]) -> str:
         words = " AND ".join(f'"{word}"' for word in term.words) + (" *" if term.prefix else "")
-        rows = ", ".join(str(PLACES.index(place)) for place in places)
-        return (
-            f"SELECT rowid / 3 AS id FROM words WHERE words MATCH '{words}' AND rowid > {3 * after + 2} "
-            f"AND rowid % 3 IN ({rows})"
+        return "SELECT id FROM ({})".format(
+            " UNION ALL ".join(
+                f"SELECT rowid - {first} AS id FROM words WHERE words MATCH '{words}' "
+                f"AND rowid > {first + after} AND rowid <= {first + until}"
+                for first in (PLACE * PLACES.index(place) for place in places)
+            )
         )
 
     wanted = " INTERSECT ".join(holding(term, where) for term in terms if not term.without)
@@ -201,7 +205,10 @@ def _calls(
     """The calls after a given one that fit the terms, in order, with their voices."""
     until = time.monotonic() + SLOWEST
     phrases = [term for term in terms if len(term.words) > 1]
-    hits = index.calls_with(_hits(terms, where, after), agent, cell)
+    hits = chain.from_iterable(
+        index.calls_with(_hits(terms, where, first, last), agent, cell)
+        for first, last in pairwise((after, *(after + length for length in STRETCHES), PLACE - 1))
+    )
     if not phrases:
         yield from hits
         return
@@ -256,8 +263,7 @@ def excerpts(text: str, terms: Sequence[SearchTerm], most: int = MOST_EXCERPTS) 
     spans = found_in(text, terms)
     passages: list[list[tuple[str, bool]]] = []
     while spans and len(passages) < most:
-        start = max(0, spans[0][0] - AROUND)
-        stop = min(len(text), spans[0][1] + AROUND)
+        start, stop = max(0, spans[0][0] - AROUND), min(len(text), spans[0][1] + AROUND)
         here = [span for span in spans if span[1] <= stop]
         spans = [span for span in spans if span[0] >= stop]
         pieces, at = [("…", False)] if start else [], start

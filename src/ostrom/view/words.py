@@ -21,6 +21,8 @@ REMEMBERED_LINES = 1_000_000
 """Lines of those prompts together."""
 PLACES = ("prompt", "reply", "reasoning")
 """The texts of a call that hold words, in the order of their rows in the index."""
+PLACE = 1 << 60
+"""Text i of a call has the row i * PLACE + call: SQLite stores the steps between rows, and these are short ones."""
 _WORD = re.compile(r"[^\W_]+")
 _ASCII_WORD = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
 """A word as the index cuts it: letters and digits of ASCII, and everything beyond ASCII."""
