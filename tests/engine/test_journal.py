@@ -5,13 +5,16 @@ import shutil
 import sqlite3
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from ostrom.answers import Answer
+from ostrom.engine import entries
 from ostrom.engine.entries import MOST_QUEUED, Writer
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
@@ -64,6 +67,60 @@ def test_what_all_matches_queue_in_a_turn_is_one_transaction(tmp_path: Path, mon
 
     asyncio.run(fill())
     assert sizes == [1, 20]
+
+
+@pytest.mark.parametrize(("matches", "rests"), [(1, False), (3, True)])
+def test_transactions_wait_for_company_and_never_for_a_match_that_plays_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, matches: int, rests: bool
+) -> None:
+    rested: list[float] = []
+    monkeypatch.setattr(entries, "time", SimpleNamespace(sleep=rested.append, monotonic=time.monotonic))
+    monkeypatch.setattr(entries, "PACE", 3600.0)
+
+    async def fill() -> None:
+        with Journal(tmp_path / "journal.db", create=True) as journal:
+            journal.start()
+
+            async def match(unit: int) -> None:
+                for step in range(3):
+                    journal.answer(unit, step, 0, "", Answer("cooperate"), 0)
+                    await journal.flush()
+
+            await asyncio.gather(*map(match, range(matches)))
+
+    asyncio.run(fill())
+    assert any(rest > 0 for rest in rested) == rests
+
+
+class Counted(deque[object]):
+    """A queue to which others may add once it is counted."""
+
+    def __len__(self) -> int:
+        length = super().__len__()
+        time.sleep(0.001)
+        return length
+
+
+def test_no_flush_is_forgotten_that_comes_while_a_transaction_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "PACE", 0.0)
+
+    async def fill() -> None:
+        with Journal(tmp_path / "journal.db", create=True) as journal:
+            journal.start()
+            monkeypatch.setattr(journal._writer, "_waiting", Counted())
+
+            async def match(unit: int, step: int) -> None:
+                await asyncio.sleep(unit * (step % 7) * 0.0005)
+                journal.answer(unit, step, 0, "", Answer("cooperate"), 0)
+                await journal.flush()
+
+            async with asyncio.timeout(300):
+                for step in range(21):
+                    await asyncio.gather(match(0, step), match(1, step))
+
+    asyncio.run(fill())
 
 
 def test_entries_are_written_during_a_turn_that_queues_many(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import os
 import sqlite3
 import threading
+import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,6 +48,9 @@ MOST_TOGETHER, MOST_PACKAGE, MOST_VALUES = 8 << 20, 64 << 20, 4 << 20
 is read, and the most JSON values in it."""
 MOST_QUEUED = 1024
 """The most queued entries before the writer is woken: scripts play long matches in one turn of the event loop."""
+PACE = 0.008
+"""The least seconds between the beginnings of two transactions, unless one match waits alone: a transaction of a few
+entries takes nearly as long as one of many."""
 UNREADABLE = (zlib.error, ValueError, LookupError, TypeError)
 """Exceptions of a malformed prompt."""
 
@@ -331,14 +335,14 @@ class Writer:
         self._pending: deque[tuple[str, Any]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._wake = threading.Event()
-        self._waking = False
-        """Whether a wake-up of the thread is scheduled."""
-        self._stop = False
+        self._wakes = False
+        """Whether the thread is woken, or soon will be, and will take what is queued."""
+        self._stop, self._packages = False, 0
         self._failed: RunError | None = None
-        self._packages = 0
+        self._begun, self._served = -PACE, 0
+        """When the last transaction began, and how many flushes it ended."""
         self._chains = PromptChains()
-        self._file = path.stat()
-        self._loop = asyncio.get_running_loop()
+        self._file, self._loop = path.stat(), asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._write_forever, name="journal", daemon=True)
         self._thread.start()
 
@@ -347,19 +351,15 @@ class Writer:
         if self._failed is not None:
             raise self._failed
         self._pending.append((statement, row))
-        if not self._waking:
-            self._wake_soon()
-        elif len(self._pending) >= MOST_QUEUED and not self._wake.is_set():
+        self._wake_soon()
+        if len(self._pending) >= MOST_QUEUED and not self._wake.is_set():
             self._wake.set()
 
     def _wake_soon(self) -> None:
         """Wake the thread in the turn after the next, so that all entries until then form one transaction."""
-        self._waking = True
-        self._loop.call_soon(self._loop.call_soon, self._wake_now)
-
-    def _wake_now(self) -> None:
-        self._waking = False
-        self._wake.set()
+        if not self._wakes:
+            self._wakes = True
+            self._loop.call_soon(self._loop.call_soon, self._wake.set)
 
     @property
     def backlog(self) -> int:
@@ -372,8 +372,7 @@ class Writer:
             raise self._failed
         done = self._loop.create_future()
         self._waiting.append(done)
-        if not self._waking:
-            self._wake_soon()
+        self._wake_soon()
         if self._failed is not None:  # the thread has ended meanwhile and will not answer
             done.cancel()
             raise self._failed
@@ -410,10 +409,15 @@ class Writer:
     def _write_some(self, connection: sqlite3.Connection, tally: int) -> bool:
         """Write the queued entries and notify waiters; return False at the end."""
         self._wake.wait()
+        # A match that plays alone is not kept waiting.
+        if max(self._served, len(self._waiting)) != 1 and len(self._pending) < MOST_QUEUED and not self._stop:
+            time.sleep(max(0.0, self._begun + PACE - time.monotonic()))
         self._wake.clear()
+        self._wakes = False  # before the entries are taken: what is queued from here on wakes the thread again
         # Take the waiters first: whatever they wait for was queued before, so it is among the entries taken next.
         waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
         entries = [self._pending.popleft() for _ in range(len(self._pending))]
+        self._begun, self._served = time.monotonic(), len(waiting)
         try:
             if entries:
                 self._commit(connection, entries)
@@ -437,8 +441,9 @@ class Writer:
             if statement is not CALL:
                 groups.setdefault(statement, []).append(with_checksum(entry[0] if statement is UNIT else entry))
         packages = self._packages
-        calls = [entry for statement, entry in entries if statement is CALL]
-        for statement, rows in call_rows(calls, packages + 1, self._chains):
+        for statement, rows in call_rows(
+            [entry for statement, entry in entries if statement is CALL], packages + 1, self._chains
+        ):
             groups.setdefault(statement, []).extend(rows)
             packages += statement is not CALL
         total = self.entries + sum(len(rows) for rows in groups.values())
