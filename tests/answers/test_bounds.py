@@ -35,6 +35,9 @@ def test_bounds_of_labels_sentences_and_texts() -> None:
     assert LONGEST == 200 and SENTENCE == 2000 and DEEPEST == 64 and LEAST_MASS == 0.1
     longest = {"C": "x" * LONGEST, "D": "y"}
     assert read_choice("**[" + "x" * LONGEST + "].**", longest) == Answer("C", "exact")
+    # In more than 64 characters of marks, the longest label is not alone on its line.
+    marked = [read_choice("*" * marks + "x" * LONGEST + "*" * marks, longest) for marks in (32, 33)]
+    assert marked == [Answer("C", "exact"), Answer("C", "loose")]
     assert chosen("I choose A1, " + "z" * (SENTENCE - 13)) == "D"
     assert "longer than 2000 characters" in why("I choose A1, " + "z" * (SENTENCE - 12))
     assert read_text("a b c", Text(words=3, characters=5)) == Answer("a b c", "exact")

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from ostrom.answers import Answer, Invalid, check_labels, read_choice
 from ostrom.answers.choice import normal
+from ostrom.answers.forms import Choice
+from ostrom.answers.read import concludes
 from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}
@@ -89,3 +91,18 @@ def test_the_value_is_the_key_of_the_option_even_when_labels_and_keys_are_crosse
 def test_labels_that_cannot_be_read_back_are_refused(labels: dict[str, str]) -> None:
     with pytest.raises(UsageError, match=r"^labels: .*$"):
         check_labels(labels)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("They cheated.\nA1", True),
+        ("so I choose [A1].", True),
+        ("I choose A1 since they cheated.", False),
+        ("I choose [my option A1].", False),
+    ],
+)
+def test_a_reply_is_whole_that_ends_with_its_answer(text: str, whole: bool) -> None:
+    found = read_choice(text, LABELS)
+    assert isinstance(found, Answer) and found.value == "D"
+    assert concludes(Choice(("C", "D")), text, LABELS, found) == whole

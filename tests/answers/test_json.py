@@ -222,6 +222,18 @@ def test_random_lists_keep_to_their_bounds() -> None:
     assert {len(one) for one in kept} == {1, 2} and all(len(set(one)) == len(one) for one in kept)
 
 
+def test_random_answers_are_awkward_unless_they_are_to_be_ordinary() -> None:
+    names = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 9}
+    form = Record("names", {"type": "object", "properties": {"names": names}, "required": ["names"]})
+    rng = np.random.default_rng(0)
+    ordinary = [random_answer(form, rng, 8).value["names"] for _ in range(60)]
+    assert {len(one) for one in ordinary} == {1, 2} and {text for one in ordinary for text in one} == {"word wor"}
+    awkward = [random_answer(form, rng).value["names"] for _ in range(60)]
+    assert {len(one) for one in awkward} == set(range(1, 10))
+    for mark in ("Ü", '"', "</messages>", "{", "```", "\n", "\u2028", "42"):
+        assert any(mark in text for one in awkward for text in one), mark
+
+
 def test_options_in_a_record_come_back_as_keys() -> None:
     found = read_record('{"action": "A1", "pay": {"A0": 2.0, "A1": -2}, "votes": [1]}', SCHEMA, LABELS)
     assert value_of(found) == {"action": "D", "pay": {"C": 2, "D": -2}, "votes": [1]}

@@ -56,6 +56,15 @@ def test_arrays_and_generators_agree_to_the_last_bit(small: Small, tmp_path: Pat
     assert len(found[0][1]) == 2 * len(types) ** 2
 
 
+def test_a_match_of_arrays_is_replayed_decision_by_decision_where_that_is_asked_for(small: Small, runs: Path) -> None:
+    study = small(types={"a": "grim", "b": "tit_for_tat"}, vary={}, seeds=1)
+    play(study, runs=runs, options=PlayOptions(arrays=True))
+    with open_run(runs / "small") as run:
+        for computed, replayed in zip(run.rows.tables(), run.rows.tables(stored=False), strict=True):
+            assert computed.answers is None and replayed.answers
+            assert [*run.rows.decision_rows(computed)] == [*run.rows.decision_rows(replayed)]
+
+
 def test_rounds_that_chance_alone_ends_are_as_many_either_way(small: Small, tmp_path: Path) -> None:
     rules = {"name": "repetition", "rounds": 60, "stopping": "geometric", "continuation": 0.8}
     study = small(mechanism=rules, types={"a": "grim", "b": "defector"}, vary={}, seeds=3)

@@ -23,7 +23,7 @@ from ostrom.engine.entries import (
     resolve_prompt,
     unpacked,
 )
-from ostrom.engine.integrity import COLUMNS, EVERY, MOST_CELL, Guard, connect_read_only, require_plain, seal
+from ostrom.engine.integrity import COLUMNS, EVERY, MOST_CELL, Guard, connect_read_only, open_alone, require_plain, seal
 from ostrom.engine.journal import Journal
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import OstromError, RunError
@@ -341,6 +341,19 @@ def test_a_page_that_belongs_to_many_rows_ends_a_query(table: str, folder: Path)
         for _ in db.execute(f"SELECT {columns}, seal FROM {table}"):
             pass
     assert "interrupted" in str(error.value) or "more bytes than the file" in str(error.value)
+
+
+def test_a_journal_is_not_read_without_the_entries_in_its_log(folder: Path) -> None:
+    path, error = folder / "journal.db", sqlite3.OperationalError("unable to open database file")
+    log = path.with_name("journal.db-wal")
+    for held in (None, b""):  # as where SQLite can create no log
+        if held is not None:
+            log.write_bytes(held)
+        with closing(open_alone(path, error)[0]) as db:
+            assert db.execute("SELECT count(*) FROM answers").fetchone()[0] > 0
+    log.write_bytes(b"an entry")
+    with pytest.raises(sqlite3.OperationalError, match="unable to open"):
+        open_alone(path, error)
 
 
 def test_the_bounds_of_an_unchecked_journal_are_for_each_query(folder: Path) -> None:

@@ -122,6 +122,21 @@ def test_a_server_starts_at_the_first_call_serves_all_clients_and_ends_with_the_
     assert "llama-server --model" in log.read_text() and "secret" not in log.read_text()
 
 
+def test_a_model_is_closed_while_its_server_starts(machine: Machine) -> None:
+    name = machine.model({"delay": 3600})
+
+    async def main() -> None:
+        model = open_model(name)
+        call = asyncio.create_task(model.complete(REQUEST))
+        while not machine.starts:
+            await asyncio.sleep(0.05)
+        await model.close()
+        assert isinstance((await asyncio.gather(call, return_exceptions=True))[0], asyncio.CancelledError)
+
+    asyncio.run(main())
+    assert gone(*(start["pid"] for start in machine.starts))
+
+
 def test_a_check_tells_that_a_server_is_starting_and_ends_when_its_time_is_over(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -156,7 +156,9 @@ def _tests(mutant: Mutant, reached: Reached) -> tuple[list[str], float]:
     """The tests that run the changed lines, the quickest first, and their seconds."""
     file, wanted = str(mutant.file), set(range(mutant.lines[0], mutant.lines[1] + 1))
     if mutant.at_import:
-        close = [(s, t) for t, (s, lines) in reached.items() if file in lines]
+        # A test that reads a constant runs no line: those beside a test that runs some are close, too.
+        beside = {test.partition("::")[0] for test, (_, lines) in reached.items() if file in lines}
+        close = [(s, t) for t, (s, _) in reached.items() if t.partition("::")[0] in beside]
         close = close or [(s, t) for t, (s, _) in reached.items()]
     else:
         close = [(s, t) for t, (s, lines) in reached.items() if wanted & lines.get(file, set())]

@@ -184,7 +184,7 @@ class _AmbiguousJson(ValueError):
     """Raised for well-formed JSON without a single plain meaning."""
 
 
-def final_object(text: str, *, strict: bool = False, cut: bool = False) -> JsonObject | Invalid:
+def final_object(text: str, *, strict: bool, cut: bool) -> JsonObject | Invalid:
     """Return the last JSON object after a reply's thoughts; with ``strict`` only markup may follow."""
     part = final_part(text, cut=cut)
     reading = part if isinstance(part, Invalid) else last_object(part)

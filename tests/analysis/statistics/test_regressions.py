@@ -139,6 +139,25 @@ def test_logistic_models_equal_the_sandwich_by_hand() -> None:
     assert robust["c"].value in robust["c"]
 
 
+@pytest.mark.parametrize("far", [-300.0, -60.0, -20.0, 20.0, 60.0, 300.0])
+def test_an_answer_that_the_model_is_sure_of_changes_nothing(far: float) -> None:
+    rng = np.random.default_rng(3)
+    person, x = np.repeat(np.arange(16), 6), rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 96)
+    y = (rng.random(96) < 1 / (1 + np.exp(-x))).astype(float)
+    beta, se = sandwich(y, np.column_stack([np.ones(96), x]), person)
+    near = gee_logistic(y, {"x": x}, clusters=person, unit="person")["x"]
+    more: Any = {"predictors": {"x": np.append(x, far)}, "clusters": np.append(person, 0), "unit": "person"}
+    for sign in (1, -1):  # whatever an answer is called
+        outcome = np.append(y, float(far > 0)) if sign == 1 else 1 - np.append(y, float(far > 0))
+        gee = gee_logistic(outcome, correlation="independence", **more)["x"]
+        robust = logistic_regression(outcome, **more)["x"]
+        assert (gee.value, gee.se) == pytest.approx((sign * beta[1], se[1]), rel=1e-6)
+        assert (robust.value, robust.se) == pytest.approx((gee.value, se[1] * math.sqrt(16 / 15 * 96 / 95)), rel=1e-6)
+        # One row more moves the correlation within clusters a little.
+        alike = gee_logistic(outcome, **more)["x"]
+        assert (alike.value, alike.se) == pytest.approx((sign * near.value, near.se), rel=0.01)
+
+
 def test_exchangeable_and_independent_working_models_agree_on_balanced_clusters() -> None:
     y, condition, person = answers()
     one = gee_logistic(y, {"c": condition}, clusters=person, unit="person")

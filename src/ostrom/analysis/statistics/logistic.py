@@ -58,21 +58,24 @@ def logistic_regression(
     Without clusters every row counts as independent, so `unit` must name what a row is.
     """
     y, design = _prepared(outcome, predictors, unit, interactions, reference, level)
+    from statsmodels.genmod.cov_struct import Independence
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
-    codes, count = (np.zeros(0, np.int64), None) if clusters is None else _clusters(clusters, y.size)
-    options: dict[str, Any] = {"cov_type": "cluster", "cov_kwds": {"groups": codes}} if count else {}
+    codes, count = (np.zeros(0, np.int64), None) if clusters is None else _clusters(clusters, design)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = GLM(y, design.matrix, family=Binomial()).fit(maxiter=200, tol=1e-12, **options)
-        covariance, model_based = np.asarray(fit.cov_params()), np.asarray(fit.normalized_cov_params)
+        fit = GLM(y, design.matrix, family=Binomial()).fit(maxiter=200, tol=1e-12)
     if not fit.converged:
         raise NotConverged("the logistic regression did not converge")
+    covariance = model_based = np.asarray(fit.normalized_cov_params)
     if count is not None:
-        _refuse_few(count, design)
-        weighted = (np.asarray(fit.fittedvalues) * (1 - np.asarray(fit.fittedvalues)))[:, None] * design.matrix
-        refuse_full_leverage([design.matrix[rows].T @ weighted[rows] for rows in _rows_of(codes, count)])
+        # That of the fit is wrong, or not there, where a fitted value rounds to 0 or 1.
+        means = np.asarray(fit.fittedvalues)
+        refuse_full_leverage(parts := _information(design.matrix, means, codes, count, Independence()))
+        scores = [design.matrix[rows].T @ (y - means)[rows] for rows in _rows_of(codes, count)]
+        spread = np.linalg.solve(np.sum(parts, axis=0), np.transpose(scores))
+        covariance = spread @ spread.T * (count / (count - 1) * (y.size - 1) / (y.size - len(design.terms)))
     return FittedRegression(
         "logistic regression" + (" (cluster-robust)" if count else ""),
         _lines(design, fit, covariance, model_based, count or int(y.size), unit, level),
@@ -103,12 +106,11 @@ def gee_logistic(
     checked_option("correlation", correlation, CORRELATIONS)
     checked_option("covariance", covariance, COVARIANCES)
     y, design = _prepared(outcome, predictors, unit, interactions, reference, level)
-    codes, count = _clusters(clusters, y.size)
+    codes, count = _clusters(clusters, design)
     from statsmodels.genmod.cov_struct import Exchangeable, Independence
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_estimating_equations import GEE
 
-    _refuse_few(count, design)
     structure = Exchangeable() if correlation == "exchangeable" else Independence()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -172,16 +174,13 @@ def _prepared(
     return y, design
 
 
-def _clusters(clusters: Labels, size: int) -> tuple[Ints, int]:
-    codes, levels = label_codes(clusters, size, "clusters")
+def _clusters(clusters: Labels, design: DesignMatrix) -> tuple[Ints, int]:
+    codes, levels = label_codes(clusters, len(design.matrix), "clusters")
     if len(levels) < 2:
         raise BadSample(f"clustered errors need at least 2 clusters (found {len(levels)})")
+    if len(levels) <= len(design.terms):
+        raise Undefined(f"{len(levels)} clusters cannot carry robust errors of {len(design.terms)} coefficients")
     return codes, len(levels)
-
-
-def _refuse_few(count: int, design: DesignMatrix) -> None:
-    if count <= len(design.terms):
-        raise Undefined(f"{count} clusters cannot carry robust errors of {len(design.terms)} coefficients")
 
 
 def _refuse_impossible(correlation: float, largest: int) -> None:
@@ -202,9 +201,9 @@ def _information(x: Floats, means: Floats, codes: Ints, count: int, structure: A
     """Return each cluster's information about the coefficients: D'V^-1 D under the working covariance."""
     matrices = []
     for index, rows in enumerate(_rows_of(codes, count)):
-        mean, variance = means[rows], means[rows] * (1 - means[rows])
+        variance = np.maximum(means[rows] * (1 - means[rows]), 1e-300)  # a fitted value may round to 1
         slopes = x[rows] * variance[:, None]
-        part = slopes.T @ structure.covariance_matrix_solve(mean, index, np.sqrt(variance), (slopes,))[0]
+        part = slopes.T @ structure.covariance_matrix_solve(means[rows], index, np.sqrt(variance), (slopes,))[0]
         matrices.append((part + part.T) / 2)
     return matrices
 
