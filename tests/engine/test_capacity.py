@@ -59,6 +59,20 @@ def test_no_more_matches_than_keep_the_places_taken(tmp_path: Path) -> None:
     assert max(most) == 16
 
 
+@pytest.mark.parametrize(("first", "matches"), [(6, 12), (None, 32), (99, 80)])
+def test_a_run_begins_with_the_calls_that_are_asked_for(first: int | None, matches: int, tmp_path: Path) -> None:
+    begun: list[int] = []
+
+    async def watch(runner: Runner) -> None:
+        begun.append(runner.executor.capacity())
+        await asyncio.sleep(3600)
+
+    with LoopbackServer() as server:
+        options = PlayOptions(max_connections=40, start_connections=first)  # a client suggests 16
+        assert play(study(server.model, 4), runs=tmp_path, options=options, watch=watch).complete
+    assert begun == [matches]
+
+
 @pytest.mark.slow
 def test_more_matches_begin_as_the_limit_grows(tmp_path: Path) -> None:
     most: list[int] = []

@@ -16,6 +16,7 @@ import pytest
 from ostrom.engine import integrity
 from ostrom.engine.executors.local import batch_endpoint, connections_left
 from ostrom.engine.folder import SharedJournal, kind_of, read_manifest, shared_heights
+from ostrom.engine.kept_rounds import KeptRounds
 from ostrom.engine.match import same
 from ostrom.engine.unit_rows import FEW_ROWS, NOTHING_CAME, UnitRows
 from ostrom.ground.errors import RunError, UsageError
@@ -97,6 +98,18 @@ def changed(place: int, change: Callable[[Any], Any]) -> bytes:
 def test_what_is_no_rows_is_refused_by_where_and_why(kept: bytes, message: str) -> None:
     with pytest.raises(RunError, match=rf"^match 3: its rows cannot be read \(.*{message}"):
         UnitRows.read(kept, "match 3")
+
+
+def test_rounds_stand_by_meeting_round_and_player_however_they_were_stored() -> None:
+    # meeting, round, player, table; every number differs in its order
+    stored = [(1, 3, 0, 8), (0, 5, 1, 6), (0, 5, 0, 7), (1, 2, 1, 9), (0, 4, 1, 4)]
+    settled = [(player, 0, "a", "chose", "C", None, True, 1.0, None) for player in (0, 1)]
+    meetings, numbers, players, tables = (list(column) for column in zip(*stored, strict=True))
+    for order in (slice(None), slice(None, None, -1)):
+        columns = (meetings[order], tables[order], numbers[order], settled, players[order])
+        found = replace(rows(2), rounds_kept=KeptRounds(*columns)).round_rows()
+        who = [found.settled[code][0] for code in found.codes]
+        assert [*zip(found.meetings, found.numbers, who, found.tables, strict=True)] == sorted(stored)
 
 
 def test_answers_that_take_much_space_are_left_to_the_journal() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -103,6 +104,8 @@ def _run(mutant: Mutant, tests: Sequence[str], folder: Path) -> int:
         os.dup2(log, stream)
     sys.meta_path.insert(0, _Finder(mutant))
     sys.dont_write_bytecode = True
+    # Before doctests of the module do: pytest would load it for them beside the one that tests import.
+    importlib.import_module(mutant.module)
 
     class Settings:
         def pytest_sessionstart(self) -> None:
