@@ -13,7 +13,9 @@ from ostrom.costs.forecast import CORRECTION, CostSum, Forecast, PerCall, add_up
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
 from ostrom.costs.measured import Measured, measure, measured_of
 from ostrom.costs.rehearsing import CHARACTERS
+from ostrom.data.rundata import run_data
 from ostrom.engine.plan import Budget, Seated
+from ostrom.features.power.simulation import pace_of
 from ostrom.memory import memories
 from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study
@@ -273,6 +275,8 @@ def test_a_shared_run_is_measured_like_the_run(tmp_path: Path) -> None:
     assert (tables.calls, tables.matches, tables.replies) == (run.calls, run.matches, run.replies)
     assert (tables.again, tables.styles, tables.seconds, tables.rate) == (run.again, run.styles, run.seconds, run.rate)
     assert run.rate and run.rate * run.seconds[None] >= 0.99, "calls overlap, and their pauses do not count"
+    with open_run("counted", tmp_path) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
+        assert run.rate == pytest.approx(1 / (pace_of(data) or 0)), "as ostrom power measures it"
     (known, shared) = (forecast(plan, None, of) for of in (run, tables))
     assert shared.likely_calls == known.likely_calls
     assert shared.likely_tokens_in == pytest.approx(known.likely_tokens_in, rel=0.1)

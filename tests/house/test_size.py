@@ -50,7 +50,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=560, statements=57_153)
+WHOLE = Size(files=560, statements=57_150)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 178)

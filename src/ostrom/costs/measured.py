@@ -130,10 +130,10 @@ def measured_of(run: Run) -> Measured | None:
             tally = sums[model, config.style, part_name(call["part"])]
             tally[0] += 1
             tally[1] += call["tokens_out"]
-            if call["latency"] and call["source"] == "live":
-                waited[model].append(call["latency"])
-        if call["latency"] and call["source"] == "live":
-            spans.append((call["at"] - call["latency"], call["at"]))
+        if (waiting := call["latency"]) and call["source"] == "live":
+            spans.append((call["at"], call["at"] + waiting))
+            waited[call["model"]].append(waiting)
+            waited[None].append(waiting)
         if call["tokens_in"]:
             ids.append((call["id"], call["tokens_in"]))
     if not calls:
@@ -159,21 +159,21 @@ def measured_of(run: Run) -> Measured | None:
         {} if shared else _texts(run, [index for index, state in states.items() if state == "done"]),
         {model: sum(of) / len(of) for model, of in waited.items()},
         styles,
-        _rate(spans),
+        len(spans) / busy if (busy := busy_seconds(spans)) else None,
     )
 
 
-def _rate(spans: list[tuple[float, float]]) -> float | None:
-    """Return how many calls ended per second while any was under way, by their beginnings and ends.
+def busy_seconds(spans: Iterable[tuple[float, float]]) -> float:
+    """Return for how long any call was under way, by the beginnings and ends of all.
 
-    >>> _rate([(0.0, 1.0), (0.5, 2.0), (60.0, 61.0)])
-    1.0
+    >>> busy_seconds([(0.5, 2.0), (0.0, 1.0), (60.0, 61.0)])
+    3.0
     """
     busy, until = 0.0, -inf
     for begin, end in sorted(spans):
         busy += max(0.0, end - max(begin, until))
         until = max(until, end)
-    return len(spans) / busy if busy else None
+    return busy
 
 
 def _tables(run: Run) -> tuple[Mapping[int, str], Iterable[Mapping[str, Any]]]:

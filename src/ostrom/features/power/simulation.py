@@ -15,6 +15,7 @@ from ostrom.analysis.estimate import Estimate, Query, estimated
 from ostrom.analysis.intervals import Bounds, Inference, share_of
 from ostrom.analysis.statistics.samples import Floats
 from ostrom.analysis.unit_figures import UnitFigure, UnitSide, comparison
+from ostrom.costs.measured import busy_seconds
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import key_of
@@ -296,10 +297,6 @@ def assumed_of(design: SeedLayout, baseline: float | None, sd: float | None, cor
 
 def pace_of(pilot: RunData) -> float | None:
     """Return the seconds per call of a run: the time with a call in flight, over the number of calls."""
-    rows = pilot.records('SELECT "at", latency FROM calls WHERE error IS NULL AND "at" IS NOT NULL ORDER BY "at"')
-    busy, until = 0.0, -math.inf
-    for row in rows:
-        begun, ended = float(row["at"]), float(row["at"]) + float(row["latency"] or 0.0)
-        busy += max(0.0, ended - max(begun, until))
-        until = max(until, ended)
-    return busy / len(rows) if rows else None
+    rows = pilot.records('SELECT "at", latency FROM calls WHERE error IS NULL AND "at" IS NOT NULL')
+    spans = ((float(row["at"]), float(row["at"]) + float(row["latency"] or 0.0)) for row in rows)
+    return busy_seconds(spans) / len(rows) if rows else None
