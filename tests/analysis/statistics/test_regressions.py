@@ -139,7 +139,8 @@ def test_logistic_models_equal_the_sandwich_by_hand() -> None:
     assert robust["c"].value in robust["c"]
 
 
-@pytest.mark.parametrize("far", [-300.0, -60.0, -20.0, 20.0, 60.0, 300.0])
+@pytest.mark.parametrize("far", [-1e5, -1000.0, -300.0, -60.0, -20.0, 20.0, 60.0, 300.0, 470.0, 1000.0, 1e8])
+@pytest.mark.filterwarnings("error")
 def test_an_answer_that_the_model_is_sure_of_changes_nothing(far: float) -> None:
     rng = np.random.default_rng(3)
     person, x = np.repeat(np.arange(16), 6), rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 96)
@@ -153,6 +154,9 @@ def test_an_answer_that_the_model_is_sure_of_changes_nothing(far: float) -> None
         robust = logistic_regression(outcome, **more)["x"]
         assert (gee.value, gee.se) == pytest.approx((sign * beta[1], se[1]), rel=1e-6)
         assert (robust.value, robust.se) == pytest.approx((gee.value, se[1] * math.sqrt(16 / 15 * 96 / 95)), rel=1e-6)
+        alone = logistic_regression(outcome, {"x": np.append(x, far)}, unit="row")["x"]
+        plain = logistic_regression(y, {"x": x}, unit="row")["x"]
+        assert (alone.value, alone.se) == pytest.approx((sign * plain.value, plain.se), rel=1e-6)
         # One row more moves the correlation within clusters a little.
         alike = gee_logistic(outcome, **more)["x"]
         assert (alike.value, alike.se) == pytest.approx((sign * near.value, near.se), rel=0.01)

@@ -59,20 +59,20 @@ def logistic_regression(
     """
     y, design = _prepared(outcome, predictors, unit, interactions, reference, level)
     from statsmodels.genmod.cov_struct import Independence
-    from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
-    codes, count = (np.zeros(0, np.int64), None) if clusters is None else _clusters(clusters, design)
+    codes, count = (np.zeros(y.size, np.int64), None) if clusters is None else _clusters(clusters, design)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = GLM(y, design.matrix, family=Binomial()).fit(maxiter=200, tol=1e-12)
+        fit = GLM(y, design.matrix, family=_family()).fit(maxiter=200, tol=1e-12)
     if not fit.converged:
         raise NotConverged("the logistic regression did not converge")
-    covariance = model_based = np.asarray(fit.normalized_cov_params)
+    # The covariances of the fit are wrong, or not there, where a fitted value rounds to 0 or 1.
+    means = np.asarray(fit.fittedvalues)
+    parts = _information(design.matrix, means, codes, count or 1, Independence())
+    covariance = model_based = np.linalg.inv(np.sum(parts, axis=0))
     if count is not None:
-        # That of the fit is wrong, or not there, where a fitted value rounds to 0 or 1.
-        means = np.asarray(fit.fittedvalues)
-        refuse_full_leverage(parts := _information(design.matrix, means, codes, count, Independence()))
+        refuse_full_leverage(parts)
         scores = [design.matrix[rows].T @ (y - means)[rows] for rows in _rows_of(codes, count)]
         spread = np.linalg.solve(np.sum(parts, axis=0), np.transpose(scores))
         covariance = spread @ spread.T * (count / (count - 1) * (y.size - 1) / (y.size - len(design.terms)))
@@ -108,14 +108,13 @@ def gee_logistic(
     y, design = _prepared(outcome, predictors, unit, interactions, reference, level)
     codes, count = _clusters(clusters, design)
     from statsmodels.genmod.cov_struct import Exchangeable, Independence
-    from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_estimating_equations import GEE
 
     structure = Exchangeable() if correlation == "exchangeable" else Independence()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            fit = GEE(y, design.matrix, groups=codes, family=Binomial(), cov_struct=structure).fit(
+            fit = GEE(y, design.matrix, groups=codes, family=_family(), cov_struct=structure).fit(
                 maxiter=200, ctol=1e-8, cov_type=covariance
             )
         except (np.linalg.LinAlgError, ValueError) as problem:
@@ -181,6 +180,22 @@ def _clusters(clusters: Labels, design: DesignMatrix) -> tuple[Ints, int]:
     if len(levels) <= len(design.terms):
         raise Undefined(f"{len(levels)} clusters cannot carry robust errors of {len(design.terms)} coefficients")
     return codes, len(levels)
+
+
+def _family() -> Any:
+    """Return the binomial family with a logit whose derivative is a number however sure the model is of a row."""
+    from scipy.special import expit
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.families.links import Logit
+
+    class Link(Logit):  # type: ignore[misc]
+        def inverse(self, z: Floats) -> Floats:
+            return np.asarray(expit(z))
+
+        def inverse_deriv(self, z: Floats) -> Floats:
+            return np.asarray(expit(z) * expit(-z))
+
+    return Binomial(link=Link())
 
 
 def _refuse_impossible(correlation: float, largest: int) -> None:
