@@ -282,3 +282,17 @@ def test_a_random_move_that_fits_its_altered_scores_is_drawn_again(unit: int, sc
     put(folder, "units", "scores", unit, partial(as_it_was, entries.dump(scores)))
     with pytest.raises(RunError, match=f"match {unit}, step 11, player 2: the value"):
         check_run(folder)
+
+
+def test_check_finds_a_call_of_a_match_of_arrays(scripts: Path, tmp_path: Path) -> None:
+    for unit in range(6):
+        folder = Path(shutil.copytree(scripts, tmp_path / str(unit) / "scripts"))
+        with closing(sqlite3.connect(folder / "journal.db")) as db, db:
+            db.execute(
+                "INSERT INTO calls (unit, step, player, part, try, at, model, key, prompt, nth, params, reply, source, "
+                "seal) VALUES (?, 0, 0, '', 0, 0.0, 'm', x'00', 999, 0, '{}', 'hi', 'live', 0)", (unit,),
+            )  # fmt: skip
+            db.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
+            renew_seals(db)
+        with pytest.raises(RunError, match="package 999"):
+            check_run(folder)

@@ -394,9 +394,12 @@ class Rows:
     def follows(self, match: int) -> bool:
         """Return whether a match was played as arrays, and length, moves, scores and facts follow from the study alone.
 
-        Every move is computed and drawn again. What is wrong where one differs, ``verify`` says.
+        Every move is computed and drawn again. What is wrong where one differs, or of a call that such a match cannot
+        have, ``verify`` and ``Chain`` say.
         """
         for unit, end in self._begun(match):
+            if next(self.journal.calls_of(match), None) is not None:
+                return False
             if end.play is None or end.rows is not None or end.state != "done" or not self._arrays.can_play(unit):
                 return False
             with suppress(ReplayDiffers):
