@@ -75,7 +75,7 @@ def test_no_text_gets_more_than_one_line_of_complaint(reader: str, broken: str, 
         ("a: {b: [99999999999999999999]}", r"f: a\.b\[0\]: must be a number of at most 64 bits"),
         ("a: .nan", "f: a: must be a finite number"),
         ("a: 1\nb: {c: 1, c: 2}", "line 2, column 11: .*the key 'c' is given twice"),
-        (UNFOLDING, "aliases of aliases"),
+        (UNFOLDING, "aliases, or one object"),
         (
             UNFOLDING.replace("name: *a59", "name: {? *a59 : 1}"),
             "line 60, column 6: .*a key must be plain text, found a sequence",
@@ -138,7 +138,7 @@ def test_what_aliases_add_is_bounded(once: str, added: int) -> None:
     uses = MOST_REPEATED // added
     assert len(read_yaml(f"[&a {once}{', *a' * (uses - 1)}]", "f")) == uses
     with pytest.raises(
-        StudyError, match=r"^f: unfolds to too many values \(aliases .*; allowed: 2,000,000, and 200,000"
+        StudyError, match=r"^f: unfolds to too many values \(aliases, .*; allowed: 2,000,000, and 200,000"
     ):
         read_yaml(f"[&a {once}{', *a' * (uses + 2)}]", "f")
 
@@ -146,6 +146,21 @@ def test_what_aliases_add_is_bounded(once: str, added: int) -> None:
 def test_what_is_written_out_may_be_longer_than_what_aliases_add() -> None:
     rows = MOST_REPEATED // 4
     assert len(read_yaml("- [1, 2, 3, x]\n" * rows, "f")) == rows
+
+
+def test_long_texts_without_an_alias_are_written_out_too() -> None:
+    texts = [chr(ord("a") + n) * 1_000_000 for n in range(25)]
+    check_plain(texts)
+    check_plain(dict.fromkeys(texts, 1))
+
+
+def test_the_path_of_an_entry_is_short_however_long_its_keys_are() -> None:
+    inner: object = [2**70]
+    for _ in range(50):
+        inner = {"k" * 100_000: inner}
+    with pytest.raises(StudyError, match="64 bits") as refused:
+        check_plain(inner)
+    assert refused.value.key is not None and len(refused.value.key) < 6_000
 
 
 def test_yaml_is_read_in_one_place() -> None:

@@ -21,6 +21,8 @@ MOST_VALUES = 2_000_000
 MOST_REPEATED = 200_000
 """The most values that aliases may add to those that are written: readers walk through all of them. 100 characters of a
 text count as another value."""
+LONGEST_KEY = 100
+"""Characters of a key that messages show."""
 
 # Exceptions of PyYAML for tags that do not fit their value ("!!int x", "!!bool x", "2001-99-99").
 YAML_TROUBLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
@@ -203,10 +205,17 @@ class _Check:
         """The number of values and levels of every collection; None while it is being checked."""
         self.written = 0
         """Values, keys and aliases so far, each counted once however much an alias stands for."""
+        self.texts = set[int]()
+        """The long texts that are counted with their length."""
 
     def value(self, value: Any, path: str, depth: int) -> tuple[int, int]:
         self.written += 1
+        size = 0
         if isinstance(value, str):
+            size = len(value) // 100
+            if size and id(value) not in self.texts:
+                self.texts.add(id(value))
+                self.written += size
             try:
                 value.encode()
             except UnicodeEncodeError:
@@ -227,7 +236,7 @@ class _Check:
                 f"(found a {type(value).__name__}; put text in quotes)",
                 file=self.file, key=path or None,
             )  # fmt: skip
-        return 1 + (len(value) // 100 if isinstance(value, str) else 0), 0
+        return 1 + size, 0
 
     def collection(self, value: Any, path: str, depth: int) -> tuple[int, int]:
         extent = self.extents.get(id(value), (0, 0))
@@ -243,7 +252,8 @@ class _Check:
             total, below = total + size + (len(key) // 100 if isinstance(key, str) else 0), max(below, height)
             if total > MOST_VALUES or total > self.written + MOST_REPEATED:
                 raise StudyError(
-                    "unfolds to too many values (aliases of aliases?)", file=self.file, key=path or None, actual=total,
+                    "unfolds to too many values (aliases, or one object in many places?)",
+                    file=self.file, key=path or None, actual=total,
                     allowed=[f"{MOST_VALUES:,}, and {MOST_REPEATED:,} more than are written"],
                 )  # fmt: skip
         self.extents[id(value)] = total, below + 1
@@ -256,4 +266,5 @@ class _Check:
         if not isinstance(key, str | int | float):
             raise StudyError("a key must be plain text", file=self.file, key=path or None, actual=key)
         self.value(key, path, 0)
-        return f"{path}.{key}" if path else str(key)
+        shown = str(key)[:LONGEST_KEY]  # every entry has a path of its own
+        return f"{path}.{shown}" if path else shown
