@@ -62,7 +62,9 @@ def test_a_closed_run_is_complete_and_names_what_it_left_out(call: Call, tmp_pat
     }  # fmt: skip
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(study))
     assert call("run", "s.yaml", "--limit", "1").code == 1, "the reply cannot be read"
-    assert "plays no more" in call("resume", "s", "--close", "--retry-failed").err
+    for other in (["--retry-failed"], ["--dry-run"], ["--seeds", "6"], ["--limit", "1"]):
+        refused = call("resume", "s", "--close", *other)
+        assert refused.code == 2 and refused.err == f"ostrom: --close: plays no more; leave {other[0]} out\n"
     replies[:] = ["[A0]"]
     assert call("resume", "s", "--limit", "2").code == 1
     closed = call("resume", "s", "--close")

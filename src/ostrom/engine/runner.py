@@ -128,7 +128,7 @@ class Runner:
         with self.folder.open_journal(create=True) as journal:
             self.plan.use_old_names(journal)
             self._count_units(journal)
-            if not self.options.batch:
+            if self.options.close or not self.options.batch:
                 refuse_batches(journal)
             self._verify(journal)
             journal.start()
@@ -225,7 +225,7 @@ class Runner:
             return
         if self.options.close:
             for unit in self._waiting():
-                if unit.index not in self._failed_before:
+                if unit.kind == "preparation" or unit.index not in self._failed_before:  # what needs it stays closed
                     self._end(unit, journal, "skipped", "the run was closed before it ended", UnitEnd())
             return
         units = self._one_by_one(journal)

@@ -152,6 +152,9 @@ def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ost
         assert server.batches.stats()["batches"] == {"cancelled": 1}
         refused = ostrom("resume", "own", *runs, "--no-batch")
         assert refused.code == 1 and "go on with --batch" in refused.err, refused
+        for batch in ("--batch", "--no-batch"):
+            closed = ostrom("resume", "own", *runs, batch, "--close")
+            assert closed.code == 1 and "1 batch under way" in closed.err, "what is billed is not left out"
         assert ostrom("more", "batches", "own", *runs, "--forget").code == 0
         again = ostrom("resume", "own", *runs, "--no-batch")
         assert again.code == 0, again

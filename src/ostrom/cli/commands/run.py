@@ -136,12 +136,13 @@ def resume(
     """
     from ostrom.studies.resolve import resolve_run
 
+    given = {"--retry-failed": retry_failed, "--dry-run": dry_run, "--seeds": seeds, "--limit": options.limit}
+    if close and (other := next((name for name, value in given.items() if value), None)):
+        raise UsageError(f"--close: plays no more; leave {other} out")
     resolved = resolve_run(run, runs, options=options, seeds=seeds)
     if dry_run:
         return forecast_plan(resolved, like=from_, runs=runs)
     refuse_unused(resolved, from_, begun=not options.batch)  # what was started in batches continues in them
-    if close and retry_failed:
-        raise UsageError("--close: plays no more; --retry-failed asks again (give one of them)")
     resolved = replace(resolved, options=replace(resolved.options, ask_again=retry_failed, close=close))
     return play_and_report(resolved, resolved.folder, report=report)
 
