@@ -1,10 +1,13 @@
 """What a dry run says, worked out a second time: from the prompts that a server really receives."""
 
 import json
+import math
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
 from ostrom.agents.config import AgentConfig
@@ -13,9 +16,9 @@ from ostrom.costs.forecast import CORRECTION, CostSum, Forecast, PerCall, add_up
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
 from ostrom.costs.measured import Measured, measure, measured_of
 from ostrom.costs.rehearsing import CHARACTERS
-from ostrom.data.rundata import run_data
+from ostrom.engine.folder import manifest_bytes
 from ostrom.engine.plan import Budget, Seated
-from ostrom.features.power.simulation import pace_of
+from ostrom.ground.files import content_hash
 from ostrom.memory import memories
 from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study
@@ -275,8 +278,29 @@ def test_a_shared_run_is_measured_like_the_run(tmp_path: Path) -> None:
     assert (tables.calls, tables.matches, tables.replies) == (run.calls, run.matches, run.replies)
     assert (tables.again, tables.styles, tables.seconds, tables.rate) == (run.again, run.styles, run.seconds, run.rate)
     assert run.rate and run.rate * run.seconds[None] >= 0.99, "calls overlap, and their pauses do not count"
-    with open_run("counted", tmp_path) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
-        assert run.rate == pytest.approx(1 / (pace_of(data) or 0)), "as ostrom power measures it"
     (known, shared) = (forecast(plan, None, of) for of in (run, tables))
     assert shared.likely_calls == known.likely_calls
     assert shared.likely_tokens_in == pytest.approx(known.likely_tokens_in, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("at", None), ("at", math.nan), ("latency", math.nan), ("latency", math.inf), ("latency", -1.0)],
+)
+def test_times_that_cannot_be_are_no_measurement(tmp_path: Path, column: str, value: float | None) -> None:
+    """Shared tables come from strangers."""
+    with LoopbackServer() as server:
+        plan = study_of(server.model, {"mechanism": REPEATED})
+        assert play(plan.study, runs=tmp_path).complete
+    commands.export("counted", format="shared", out=tmp_path / "tables", runs=tmp_path)
+    file, manifest = tmp_path / "tables" / "calls.parquet", tmp_path / "tables" / "run.json"
+    calls = pl.read_parquet(file)
+    calls.with_columns(pl.lit(value, dtype=pl.Float64).alias(column)).write_parquet(file)
+    told = json.loads(manifest.read_bytes())
+    del told["checksum"]
+    told["shared"]["tables"]["calls"]["digest"] = content_hash(file.read_bytes())
+    manifest.write_bytes(manifest_bytes(told))
+    known = measure(tmp_path / "tables")
+    assert known.calls == len(calls) and known.rate is None and bool(known.seconds) == (column == "at")
+    expected = forecast(plan, None, known)
+    assert not re.search(r"nan|inf|-\d", str(expected.speed)), expected.speed

@@ -130,8 +130,9 @@ def measured_of(run: Run) -> Measured | None:
             tally = sums[model, config.style, part_name(call["part"])]
             tally[0] += 1
             tally[1] += call["tokens_out"]
-        if (waiting := call["latency"]) and call["source"] == "live":
-            spans.append((call["at"], call["at"] + waiting))
+        if 0 < (waiting := call["latency"] or 0.0) < inf and call["source"] == "live":
+            if (at := call["at"]) is not None:
+                spans.append((at, at + waiting))
             waited[call["model"]].append(waiting)
             waited[None].append(waiting)
         if call["tokens_in"]:
@@ -164,13 +165,13 @@ def measured_of(run: Run) -> Measured | None:
 
 
 def busy_seconds(spans: Iterable[tuple[float, float]]) -> float:
-    """Return for how long any call was under way, by the beginnings and ends of all.
+    """Return for how long any call was under way, by the beginnings and ends of all; impossible times do not count.
 
-    >>> busy_seconds([(0.5, 2.0), (0.0, 1.0), (60.0, 61.0)])
+    >>> busy_seconds([(0.5, 2.0), (0.0, 1.0), (60.0, 61.0), (3.0, inf), (5.0, 4.0)])
     3.0
     """
     busy, until = 0.0, -inf
-    for begin, end in sorted(spans):
+    for begin, end in sorted(span for span in spans if -inf < span[0] <= span[1] < inf):
         busy += max(0.0, end - max(begin, until))
         until = max(until, end)
     return busy

@@ -10,6 +10,12 @@ from tests.cli.in_process import Call
 
 import ostrom
 from ostrom.analysis.estimate import contrast, estimate
+from ostrom.costs.measured import measure
+from ostrom.data.rundata import run_data
+from ostrom.features.power.simulation import pace_of
+from ostrom.studies.load import load_study
+from ostrom.studies.run import open_run, play
+from ostrom.testing.server import LoopbackServer
 
 STUDY = """\
 name: s
@@ -223,3 +229,14 @@ def test_several_agents_are_analysed_one_by_one(call: Call) -> None:
     assert second["matches"] == 2 * first["matches"] and second["n"] == first["n"]
     mean = call("power", "two.yaml", *ASK, *more, "--where", "agent=a,b", "--json")
     assert json.loads(mean.out)["points"][0]["n"] == 2 * first["n"]
+
+
+def test_the_pace_of_a_pilot_is_the_rate_that_a_forecast_takes(tmp_path: Path) -> None:
+    with LoopbackServer() as server:
+        study = {
+            "name": "paced", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 4},
+            "types": {"a": {"model": server.model, "style": "direct"}}, "seating": "self", "seeds": 4,
+        }  # fmt: skip
+        play(load_study(study), runs=tmp_path)
+    with open_run("paced", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        assert measure("paced", tmp_path).rate == pytest.approx(1 / (pace_of(data) or 0))
