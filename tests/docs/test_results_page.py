@@ -17,6 +17,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "results.md"
 TEXT = PAGE.read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PASTS = ("last2", "last10", "last40", "made40")
 GAMES = ("prisoners_dilemma", "public_goods")
 WORDS = {"less": "below", "different": "differs from"}
@@ -48,6 +49,7 @@ def claim(contrast: dict[str, Any], sequel: str | None) -> str:
 def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     claims = {"": 8, "-large": 3, "-reasoned": 3, "-80": 3, "-floor": 6}
+    registered: dict[str, dict[float, dict[str, Any]]] = {}
     label = {"-large": "72 seeds", "-reasoned": "reasoned", "-80": "80", "-floor": "floor"}
     gaps = {
         "-floor": ["112 of 192 are left out (112 failed)"], "-reasoned": ["80 of 216 are left out (80 skipped)"]
@@ -66,8 +68,14 @@ def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -
         assert missing == gaps.get(name, [])
         assert len(check["contrasts"]) == claims[name]
         for contrast in check["contrasts"]:
-            if contrast["estimate"]:
+            if name == "-reasoned":  # the registered rule leaves a match out: below
+                assert contrast["verdict"] == "undecided" and abs(contrast["smallest"]) == 0.1
+            elif contrast["estimate"]:
                 assert claim(contrast, label.get(name)) in TEXT
+                if "at either end" in contrast["note"]:
+                    least, most = contrast["estimate"]["failed_low"], contrast["estimate"]["failed_high"]
+                    assert f"{least:.3f} to {most:.3f}" in TEXT
+                assert ("caution" in contrast["note"]) == (name == "-floor")
             else:
                 assert name == "-floor" and "reasoned" in contrast["statement"]
         ran += 1
@@ -76,9 +84,31 @@ def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -
             for game, style in [(game, style) for game in GAMES for style in ("direct", "reasoned")]:
                 assert row(f"{game}, {style}", *(level[game, style, past] for past in PASTS)) in TEXT
         if "--where" in words:
-            (whole,) = document["estimates"]
-            assert f"{whole['value']:.3f} ({whole['low']:.3f} to {whole['high']:.3f}) without it" in TEXT
-    assert ran == 7
+            (one,) = document["estimates"]
+            registered.setdefault(one["past"], {})[one["level"]] = one
+            assert not one["note"]
+        elif name == "-reasoned":
+            whole = check["contrasts"][0]["estimate"]
+            assert (
+                f"{whole['value']:.3f} ({whole['low']:.3f} to {whole['high']:.3f}); {whole['failed_low']:.3f} to "
+                f"{whole['failed_high']:.3f} with the skipped matches at either end" in TEXT
+            )
+    assert ran == 12 and len(registered) == 3
+    for contrast, at in registered.items():
+        value, low, high, least, most = at[0.95]["value"], at[0.95]["low"], at[0.95]["high"], *bounds_of(at[0.9])
+        assert low < 0 < high and not (least > -0.1 and most < 0.1), "undecided"
+        one, other = contrast.split(" - ")
+        statement = {"made40": "made40 differs from last2"}.get(one, f"{one} below {other}")
+        primary = " (primary)" if contrast == "last40 - last2" else ""
+        cells = ("reasoned", statement + primary, "undecided", value, span(low, high), span(least, most))
+        assert row(*cells) in TEXT
+        if primary:
+            points, around = f"{100 * value:.1f}", f"({100 * low:.0f} to {100 * high:.0f})"
+            assert f"+{points} {around} in a later one" in TEXT and f"{points} points more {around}" in README
+
+
+def bounds_of(one: dict[str, Any]) -> tuple[float, float]:
+    return one["bound_low"], one["bound_high"]
 
 
 def test_the_code_gives_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,6 +127,8 @@ def test_the_code_gives_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> N
     }
     ended = readings["reasoned", "exact"] + readings["reasoned", "loose"]
     forced = readings["reasoned", "constrained"]
+    minutes = ((calls["at"] + calls["latency"]).max() - calls["at"].min()) / 60
+    assert f"all 192 matches in {minutes:.0f} minutes" in TEXT
     assert f"Of {ended + forced:,} reasoned replies {ended:,} ended with a label; the other {forced:,} were" in TEXT
 
 
@@ -136,8 +168,11 @@ def test_the_large_study_is_described_by_its_tables() -> None:
 def test_the_study_of_reasons_is_described_by_its_tables() -> None:
     tables = ROOT / "examples" / "results" / "memory-length-reasoned" / "tables"
     calls, decisions = (pl.read_parquet(tables / f"{name}.parquet") for name in ("calls", "decisions"))
-    quick, middle, slow = (calls["latency"].quantile(share) for share in (0.05, 0.5, 0.95))
     matches = pl.read_parquet(tables / "matches.parquet").filter(pl.col("state") == "done").unique("match")
+    assert matches.filter(pl.col("seed") > 4045).select("seed", "past").rows() == [(4046, "last2")]
+    matches = matches.filter(pl.col("seed") <= 4045)
+    calls, decisions = (table.filter(pl.col("match").is_in(matches["match"].to_list())) for table in (calls, decisions))
+    quick, middle, slow = (calls["latency"].quantile(share) for share in (0.05, 0.5, 0.95))
     assert (
         f"({len(matches)} of 216 matches; {len(calls):,} calls, latency {quick:.2f} s, {middle:.2f} s and {slow:.1f} s)"
         in TEXT
@@ -145,5 +180,4 @@ def test_the_study_of_reasons_is_described_by_its_tables() -> None:
     forced = (decisions["reading"] == "constrained").sum()
     assert f"Of {len(decisions):,} decisions {forced:,} were forced labels" in TEXT
     seeds = matches.group_by("seed").len().filter(pl.col("len") == 3)["seed"].to_list()
-    assert sorted(seeds) == list(range(4001, 4046))
-    assert matches.filter(~pl.col("seed").is_in(seeds)).select("seed", "past").rows() == [(4046, "last2")]
+    assert sorted(seeds) == list(range(4001, 4046)), "all seeds that every cell completed"

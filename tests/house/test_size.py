@@ -23,7 +23,7 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(18, 1_387),
+    "ground": Size(18, 1_395),
     "games": Size(34, 2_434),
     "answers": Size(8, 849),
     "mechanisms": Size(25, 2_905),
@@ -31,14 +31,14 @@ MOST: dict[str, Size] = {
     "framing": Size(12, 1_662),
     "models": Size(30, 3_410),
     "agents": Size(30, 2_679),
-    "engine": Size(28, 5_374),
+    "engine": Size(28, 5_376),
     "data": Size(5, 670),
-    "analysis": Size(41, 4_756),
+    "analysis": Size(41, 4_765),
     "reports": Size(24, 2_587),
     "studies": Size(19, 2_492),
-    "costs": Size(11, 1_304),
+    "costs": Size(11, 1_305),
     "api": Size(6, 516),
-    "cli": Size(14, 1_223),
+    "cli": Size(14, 1_224),
     "web": Size(5, 336),
     "features": Size(132, 10_990),
     "people": Size(25, 3_004),
@@ -50,13 +50,13 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=560, statements=57_150)
+WHOLE = Size(files=560, statements=57_171)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 178)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_340, "engine": 9_740, "analysis": 9_330, "features": 22_540}
+ROOM_LINES = {"studies": 4_340, "engine": 9_740, "analysis": 9_339, "features": 22_540}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""
