@@ -57,6 +57,12 @@ NORMALISERS = (
         "how long a call of `ostrom models check` took",
     ),
     Normaliser(
+        "progress",
+        r"(?m)^\d+/\d+ (matches|matches and designs) · \d+\.\d decisions/s.*\n",
+        "",
+        "a line every few seconds while a run is played: none where the machine is quick enough",
+    ),
+    Normaliser(
         "version",
         rf"(?<![\w.]){re.escape(__version__)}(?![\d.])",
         "VERSION",

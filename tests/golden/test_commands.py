@@ -5,6 +5,8 @@ from tests.golden.cases import BOTH, KEYED, KINDS, SHOWN, SLOW, SUBCOMMANDS, TEX
 from tests.golden.conftest import Golden, Shell, with_slow
 
 from ostrom.cli.commands.catalog import list_parts
+from ostrom.engine import progress
+from ostrom.ground.terminal import print_stderr
 
 SINGLE: dict[str, tuple[str, ...]] = {name: (command,) for name, command in BOTH.items()}
 SINGLE |= {f"{name}-json": (f"{command} --json",) for name, command in BOTH.items()}
@@ -24,6 +26,22 @@ SINGLE |= TEXT
 @pytest.mark.parametrize("case", with_slow(SINGLE, SLOW))
 def test_command(case: str, shell: Shell, golden: Golden) -> None:
     golden(shell(*SINGLE[case], runs=("ALL",) if case.startswith("list-runs") else ()))
+
+
+def test_a_busy_machine_prints_the_same(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that takes so long that its progress is told has the golden output of a quick one."""
+    command, told = "resume negotiation --json", []
+    quick = shell(command)
+    lines = progress._lines
+
+    def tell(text: str) -> None:
+        told.append(text)
+        print_stderr(text)
+
+    monkeypatch.setattr("ostrom.engine.progress.print_stderr", tell)
+    monkeypatch.setattr(progress, "_lines", lambda runner, every: lines(runner, every / 5000))
+    assert shell(command) == quick
+    assert told
 
 
 @pytest.mark.parametrize("case", KEYED)

@@ -13,6 +13,7 @@ CASES: dict[str, tuple[tuple[str, str], ...]] = {
     "time": (("played 2026-11-18T00:34:48Z", "played 2027-01-02 13:00:01.25 UTC"),),
     "seconds": (("9 matches in 0.31 s", "9 matches in 12 s"), ("seen 3 s ago", "seen 40 s ago")),
     "latency": (('"latency": 0.02', '"latency": 1e-05'), ("\nlatency         0.02", "\nlatency         0")),
+    "progress": (("2/6 matches · 2.5 decisions/s · 9.8k tokens · $0.00 · 9s left\n6 of 6 done", "6 of 6 done"),),
     "version": ((f"ostrom {__version__}", f"ostrom {__version__}"),),
     "hash": (
         (f"hash: {'0a' * 32}", f"hash: {'1b' * 32}"),
@@ -27,6 +28,7 @@ KEPT: dict[str, tuple[tuple[str, str], ...]] = {
     "time": (("2026 matches", "2027 matches"), ("page 2026-11-18", "page 2026-11-19")),
     "seconds": (("3 s per round", "4 s per round"), ("in 3 rounds", "in 4 rounds"), ("12 s", "13 s")),
     "latency": (("latency of 3 s", "latency of 4 s"), ("mean latency  0.5", "mean latency  0.6")),
+    "progress": (("2/6 matches · 1 refused\n", ""), ("1 of 6 matches done\n", "2 of 6 matches done\n")),
     "version": ((f"journal {__version__}1", f"journal {__version__}2"), ("ostrom 1.0.0", "ostrom 0.1.0")),
     "hash": (("agent ab811e059852", "agent ef5e3f2b77de"), ("1" * 64, "2" * 64)),
     "person": (("Your completion code\n <p.code>\n  4m7ravjwqv", "Your completion code\n <p.code>\n  zzzravjwqv"),),
