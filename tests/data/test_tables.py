@@ -1,6 +1,7 @@
 """Tables as files: large ones are written in parts, and nothing about them tells."""
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -90,6 +91,24 @@ def test_no_database_draws_how_far_it_has_come() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("import_duckdb().connect", "duckdb.connect")
     ]
     assert opened == ["tables.py"]  # all others go through connect_duckdb
+
+
+def test_a_notebook_without_widgets_can_read_a_run(tmp_path: Path) -> None:
+    """DuckDB asks IPython whether it is in a notebook, and refuses settings of its progress bar without ipywidgets."""
+    pytest.importorskip("duckdb")
+    (tmp_path / "ipywidgets.py").write_text("raise ImportError\n")
+    (tmp_path / "IPython.py").write_text("class Shell:\n    config = {'IPKernelApp': {}}\n\nget_ipython = Shell\n")
+    code = (
+        "import IPython, duckdb; from ostrom.data.tables import connect_duckdb\n"
+        "print(*connect_duckdb().execute('SELECT current_setting(\\'enable_progress_bar\\')').fetchone())\n"
+        "try:\n    duckdb.connect().execute('SET enable_progress_bar = false')\n"
+        "except duckdb.Error as error:\n    print(*[word for word in str(error).split() if 'ipywidgets' in word])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    told = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, env=environment
+    ).stdout
+    assert told.split() == ["False", "'ipywidgets'"]
 
 
 def test_few_rows_are_held_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -426,11 +426,8 @@ def write_csv(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int
 
 def write_jsonl(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:  # noqa: ARG001
     """One JSON object a line."""
-    count = 0
     with path.open("wb") as file:
-        for count, row in enumerate(rows, 1):  # noqa: B007
-            file.write(orjson.dumps(row) + b"\n")
-    return count
+        return sum(file.write(orjson.dumps(row) + b"\n") > 0 for row in rows)
 
 
 def batches(rows: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
@@ -454,10 +451,12 @@ def connect_duckdb(**bounds: Any) -> Any:
     """Return a connection to an empty database in memory: one thread, and nothing but results on the terminal.
 
     DuckDB takes a program without a file (``python -c``, a notebook) for a person, and shows how far it has come.
+    In a notebook without ipywidgets it shows nothing, and refuses to be told so.
     """
-    return (
-        import_duckdb().connect(":memory:", config={"threads": 1, **bounds}).execute("SET enable_progress_bar = false")
-    )
+    connection = import_duckdb().connect(":memory:", config={"threads": 1, **bounds})
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]:
+        connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 def _analysis_package(name: str) -> Any:
