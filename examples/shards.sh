@@ -14,8 +14,8 @@ local="${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/$folder-$SLURM_JOB_ID"
 mkdir -p "$local" runs
 [ -d "runs/$folder" ] && cp -a "runs/$folder" "$local/"
 
-ostrom run study.yaml --name study --shard "$SLURM_ARRAY_TASK_ID/$shards" --runs "$local" &
 trap 'kill -TERM $!' TERM  # five minutes before the time is over: calls under way end and are kept
+ostrom run study.yaml --name study --shard "$SLURM_ARRAY_TASK_ID/$shards" --runs "$local" &
 wait $! || wait $!
 code=$?
 

@@ -60,13 +60,11 @@ def test_the_array_of_slurm(tmp_path: Path, environment: dict[str, str]) -> None
 def test_a_task_of_slurm_that_is_stopped_says_so_and_keeps_what_it_has(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    waiting = 'trap "exit 130" TERM\nmkdir -p "$8/study.1-of-4"\nwhile :; do sleep 0.05; done\n'
-    (tmp_path / "bin" / "ostrom").write_text(f"#!/bin/sh\n{waiting}")
-    own = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_JOB_ID": "7"}
+    stopped = 'trap "exit 130" TERM\nmkdir -p "$8/study.1-of-4"\nkill -TERM $PPID\nwhile :; do sleep 0.05; done\n'
+    (tmp_path / "bin" / "ostrom").write_text(f"#!/bin/sh\n{stopped}")  # its task is stopped as soon as it plays
+    (tmp_path / "slow.sh").write_text("trap 'sleep 0.1' DEBUG\n")  # a busy machine: before every command of the task
+    own = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_JOB_ID": "7", "BASH_ENV": str(tmp_path / "slow.sh")}
     process = subprocess.Popen(["bash", "-c", example("shards.sh")], cwd=tmp_path, env={**environment, **own})
-    while not list(tmp_path.glob("study.1-of-4-7/study.1-of-4")):
-        assert process.poll() is None
-    process.terminate()
     assert process.wait(300) == 130
     assert (tmp_path / "runs" / "study.1-of-4").is_dir()
 
