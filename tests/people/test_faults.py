@@ -42,7 +42,12 @@ def full_disk(server: Served, name: str) -> Iterator[None]:
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process are Linux's")
 @pytest.mark.slow  # what cannot be written, in `make test`: test_register.py
 @pytest.mark.parametrize("who", ["playing", "joining"])
-def test_a_full_disk_ends_the_server_with_one_line_and_loses_nothing(tmp_path: Path, who: str) -> None:
+def test_a_full_disk_ends_the_server_with_one_line_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    monkeypatch.delenv(
+        "COVERAGE_PROCESS_CONFIG", raising=False
+    )  # `make cover` would have the server write one more file
     with served(tmp_path / "calm", small_study()) as server:
         calm = server.visitor(join=True)
         calm.answer("agree")
