@@ -58,7 +58,7 @@ NORMALISERS = (
     ),
     Normaliser(
         "progress",
-        r"(?m)^\d+/\d+ (matches|matches and designs) · \d+\.\d decisions/s.*\n",
+        r"(?m)^\d+/\d+ matches(?: and designs)? · \d+\.\d decisions/s.*\n",
         "",
         "a line every few seconds while a run is played: none where the machine is quick enough",
     ),

@@ -45,9 +45,8 @@ def full_disk(server: Served, name: str) -> Iterator[None]:
 def test_a_full_disk_ends_the_server_with_one_line_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
-    monkeypatch.delenv(
-        "COVERAGE_PROCESS_CONFIG", raising=False
-    )  # `make cover` would have the server write one more file
+    # Under `make cover` the server would write what it ran into one more file when it ends.
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
     with served(tmp_path / "calm", small_study()) as server:
         calm = server.visitor(join=True)
         calm.answer("agree")
