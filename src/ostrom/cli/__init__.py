@@ -1,6 +1,7 @@
 """The command line."""
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -18,6 +19,8 @@ def main() -> None:
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # false under nohup, for example
     if heard:  # an interrupted import fails in any way, and nothing was started that must be ended
         signal.signal(signal.SIGINT, _leave)
+    # Modules and tables leave hardly any cycles, and each collection walks all of them.
+    gc.set_threshold(50_000, *gc.get_threshold()[1:])
     from ostrom.cli.app import app
     from ostrom.ground.errors import OstromError
 
@@ -39,11 +42,13 @@ def main() -> None:
             raise
         many = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
         if isinstance(error, OSError) and (many or error.filename is not None):  # missing, too long, or not readable
-            limit = "too many open files: raise the limit (ulimit -n 1024) or use --max-connections"
-            _complain(limit if many else f"{str(error.filename)[:300]}: {error.strerror}")
+            _complain(
+                "too many open files: raise the limit (ulimit -n 1024) or use --max-connections"
+                if many
+                else f"{str(error.filename)[:300]}: {error.strerror}"
+            )
             sys.exit(1)
-        text = " ".join(str(error).split())
-        _complain(f"internal error: {type(error).__name__}: {text} (OSTROM_DEBUG=1 shows where)")
+        _complain(f"internal error: {type(error).__name__}: {error} (OSTROM_DEBUG=1 shows where)")
         sys.exit(70)
 
 
