@@ -104,7 +104,14 @@ def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Rep
     if summary is not None:
         context.add(first, summary.table())
         keep_result(data, summary)
-    sections = [context.section(spec) for spec in chosen_panels(wanted)]
+    # The pictures of the default panels take longest; they are drawn while the others are computed.
+    made = {
+        place: context.section(spec)
+        for place, spec in sorted(
+            enumerate(chosen_panels(wanted)), key=lambda one: panel_name(one[1]) not in DEFAULT_PANELS
+        )
+    }
+    sections = [made[place] for place in sorted(made)]
     registered = standing([data])
     context.draw()
     page = render_page(

@@ -193,8 +193,7 @@ def as_json(spec: dict[str, Any]) -> bytes:
 
 
 def _width(svg: str) -> float:
-    size = re.search(r'<svg[^>]*? width="([\d.]+)"', svg)
-    return float(size[1]) if size else 0.0
+    return float(size[1]) if (size := re.search(r'<svg[^>]*? width="([\d.]+)"', svg)) else 0.0
 
 
 def _printable(part: Any, cache: dict[str, str] | None = None) -> Any:
