@@ -11,7 +11,7 @@ from hypothesis import settings
 
 QUICK = False
 """Whether the slow tests are left out of this run; set before tests are collected."""
-EXAMPLES = 0.2
+EXAMPLES = 0.1
 """The share of the examples of a property test that a quick run draws, and the fewest of them."""
 FEWEST = 8
 

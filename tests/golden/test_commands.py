@@ -23,7 +23,11 @@ SINGLE |= {"help": ("--help",), "help-more": ("more --help",)}
 SINGLE |= TEXT
 
 
-@pytest.mark.parametrize("case", with_slow(SINGLE, SLOW))
+AS_JSON = frozenset(f"{name}-json" for name in BOTH if name not in SLOW)
+"""Second forms of commands whose first form `make test` reads."""
+
+
+@pytest.mark.parametrize("case", with_slow(SINGLE, SLOW | AS_JSON))
 def test_command(case: str, shell: Shell, golden: Golden) -> None:
     golden(shell(*SINGLE[case], runs=("ALL",) if case.startswith("list-runs") else ()))
 

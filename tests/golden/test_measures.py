@@ -12,7 +12,7 @@ from ostrom.analysis.units import observations
 from ostrom.api import open_run
 from ostrom.ground.errors import OstromError
 
-QUICK = ("amounts", "negotiation", "society")
+QUICK = ("amounts", "society")
 """Runs that differ most; `make test-all` reads all."""
 
 

@@ -33,7 +33,8 @@ PAGES: dict[str, tuple[str, ...]] = {
 
 SLOW = frozenset(
     "report-personas report-pd-tournament report-memory report-as-paper replicate-memory replicate-personas "
-    "report-intervals report-json report-tournament report-turns report-talk report-parts".split()
+    "report-intervals report-json report-tournament report-turns report-talk report-parts report-plan report-asked "
+    "report-as-paper-mechanisms replicate-repeated-games".split()
 )
 """Pages of which `make test` has a sister."""
 

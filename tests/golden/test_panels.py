@@ -15,7 +15,7 @@ from ostrom.reports.declared import panels
 from ostrom.reports.figures import spec_of
 
 RUNS = ("society", "negotiation", "mechanisms", "people-pilot", "amounts", "tournament", "memory", "personas")
-SLOW = frozenset(("amounts", "tournament", "memory", "personas"))
+SLOW = frozenset(("society", "negotiation", "amounts", "tournament", "memory", "personas"))
 """Runs over which `make test-all` alone draws."""
 
 

@@ -143,6 +143,7 @@ def test_what_aliases_add_is_bounded(once: str, added: int) -> None:
         read_yaml(f"[&a {once}{', *a' * (uses + 2)}]", "f")
 
 
+@pytest.mark.slow
 def test_what_is_written_out_may_be_longer_than_what_aliases_add() -> None:
     rows = MOST_REPEATED // 4
     assert len(read_yaml("- [1, 2, 3, x]\n" * rows, "f")) == rows
