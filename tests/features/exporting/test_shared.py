@@ -127,6 +127,8 @@ def test_answers_that_name_an_option_or_a_number_stay() -> None:
         ({"facts": '{"a":["' + "b" * 40 + '","' + "b" * 41 + '"]}'}, {"facts": '{"a":["' + "b" * 40 + '",""]}'}),
         ({"facts": '{"reasons":["a",1],"who":"a"}'}, {"facts": '{"reasons":["",1],"who":"a"}'}),
         ({"facts": None}, {"facts": None}),
+        ({"at": 1795100000.12345, "latency": 0.41259}, {"at": 1795100000.123, "latency": 0.413}),
+        ({"at": None, "latency": None}, {"at": None, "latency": None}),
     ],
 )
 def test_what_was_chosen_is_shared_and_what_was_written_is_not(row: dict[str, Any], kept: dict[str, Any]) -> None:

@@ -23,6 +23,8 @@ from ostrom.studies.run import Run
 
 TEXTS = frozenset("reply reasoning logprobs error reason note rationale".split())
 """Columns that are empty in shared tables."""
+TIMES = ("at", "latency")
+"""Columns of seconds, which shared tables give to the millisecond: more digits double the table of calls."""
 LEFT = ("prompts_folder", "prompts_home", "code_home", "joined", "shard")
 """Keys of a manifest that point to other folders and are left out."""
 LONGEST = 40
@@ -89,6 +91,7 @@ def without_texts(row: Row) -> dict[str, Any]:
     {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"text":"","n":1}'}
     """
     cleaned = {name: None if name in TEXTS else value for name, value in row.items()}
+    cleaned |= {name: round(cleaned[name], 3) for name in TIMES if cleaned.get(name) is not None}
     if cleaned.get("answer") is not None and cleaned.get("action") is None:
         answer = str(cleaned["answer"])
         cleaned["answer"] = (
