@@ -454,7 +454,7 @@ def _slope(
 ) -> tuple[Inference, int, str]:
     levels = grouped((row[over], row) for row in rows)  # players of one match may differ in it
     units = [unit for of in levels.values() for unit in per_match(of, apart=True).values()]
-    unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
+    of_match = sample.unit in ("match", "seed")
     labels = [sample.label(u) for u in units]
     x = [_number(over, u.rows[0][over]) for u in units]
     # A column that is a copy of x, or constant, distinguishes no conditions.
@@ -463,10 +463,10 @@ def _slope(
     conditions = [tuple(u.rows[0][n] for n in names if n not in tied) for u in units]
     inference = slope_of(
         x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,
-        strata=conditions if unit == "match" else None, unit=unit, shared=sample.shared and unit == "match",
+        strata=conditions if of_match else None, unit=sample.unit, shared=sample.shared and of_match,
         weights=[u.weight for u in units],
     )  # fmt: skip
-    return exactly(inference.value) if all(u.exact for u in units) else inference, len(set(labels)), unit
+    return exactly(inference.value) if all(u.exact for u in units) else inference, len(set(labels)), sample.unit
 
 
 def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:

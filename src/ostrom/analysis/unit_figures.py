@@ -130,9 +130,8 @@ def figure(
     same = {row["match"]: row.twin for row in rows if row.twin is not None}
     note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
     return UnitFigure(
-        tuple(built_sides), bounds_of(rows), "match" if observed.measure.unit == "decision" else observed.measure.unit,
-        note, observed.shared, observed.measure.unit not in ("match", "decision"), observed.measure.binary, measured,
-        most,
+        tuple(built_sides), bounds_of(rows), observed.unit, note, observed.shared,
+        observed.unit not in ("match", "seed"), observed.measure.binary, measured, most,
     )  # fmt: skip
 
 

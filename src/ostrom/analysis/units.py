@@ -90,6 +90,12 @@ class Observations:
         """Return whether the same cell and seed of several runs share random draws."""
         return bool(self.runs) and all(map(draws_in_common, self.runs))
 
+    @property
+    def unit(self) -> str:
+        """Return what is independent: a match, a seed that cells share, or what the measure is about."""
+        of_match = self.measure.unit in ("match", "decision")
+        return ("seed" if self.shared else "match") if of_match else self.measure.unit
+
     def label(self, unit: "UnitValue", *, runs: bool = False) -> tuple[Any, ...]:
         """Return the independent unit of a value; with ``runs``, units shared by two runs are paired."""
         row = unit.rows[0]
