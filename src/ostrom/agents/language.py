@@ -134,7 +134,7 @@ class LanguageAgent:
         self._last_read: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
         """Cache of answers with the facts of their prompts, by the id of the parsed answer: each is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
-        refuse_unable(config, model.abilities, model.name)
+        refuse_unable(config, self.style, model.abilities, model.name)
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """Not available: a model is asked with the coroutine ``answer``."""
@@ -416,16 +416,6 @@ class SeatedAgent(LanguageAgent):
         return answer
 
 
-def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
-    """Refuse a model that cannot be asked as its configuration says."""
-    if lacking := styles.build(config.style, key="agent.style").missing_ability(abilities):
-        raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
-    if config.tools and not abilities.tools:
-        raise StudyError(f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools")
-    if config.constrain == "always" and not (abilities.choices and abilities.schema):
-        raise StudyError(f"{name} cannot be bound to a form", key="agent.constrain")
-
-
 class Style(FormerNames, ABC, former={"lacks": "missing_ability"}):
     """How a model is asked: which words, how many calls, how the reply is read."""
 
@@ -450,6 +440,16 @@ class Style(FormerNames, ABC, former={"lacks": "missing_ability"}):
     @abstractmethod
     async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """Ask the model until it gives a valid answer or the study's policy decides."""
+
+
+def refuse_unable(config: AgentConfig, style: Style, abilities: Abilities, name: str) -> None:
+    """Refuse a model that cannot be asked as its configuration, with this style, says."""
+    if lacking := style.missing_ability(abilities):
+        raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
+    if config.tools and not abilities.tools:
+        raise StudyError(f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools")
+    if config.constrain == "always" and not (abilities.choices and abilities.schema):
+        raise StudyError(f"{name} cannot be bound to a form", key="agent.constrain")
 
 
 class Direct(Style):

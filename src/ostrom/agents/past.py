@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Round, View
@@ -20,15 +21,15 @@ class Past:
     (1, 0, (1,), False, True)
     """
 
-    __slots__ = ("_good", "_its_good", "_other", "game", "rounds", "seat", "tolerance", "view")
+    __slots__ = ("_good", "_its_good", "_other", "game", "replies", "rounds", "seat", "tolerance", "view")
 
     def __init__(self, view: View, rounds: Sequence[Round] | None = None, tolerance: int = 0) -> None:
         self.game: Game = view.game
-        self.seat = view.seat
-        self.tolerance = tolerance
-        self._good = self.game.cooperative[self.seat]
+        self.seat, self.tolerance = view.seat, tolerance
+        self.replies: dict[float, Answer] = {}
+        """The agent's answers by chance of cooperating, if the strategy states that chance alone."""
         # With one co-player: its seat, and its cooperative action.
-        self._other = 1 - self.seat
+        self._good, self._other = self.game.cooperative[self.seat], 1 - self.seat
         self._its_good = self.game.cooperative[self._other] if self.game.seats == 2 else None
         self.view = view
         self.rounds: Sequence[Round] = view.history.played_rounds() if rounds is None else rounds

@@ -31,20 +31,30 @@ class ScriptedAgent:
     ) -> None:
         self.strategy, self.memory, self.conduct = strategy, memory, conduct
         # Strategies with internal randomness draw by a seed of the match, not of the decision.
-        self._unseeded = getattr(strategy, "seed", 0) is None
-        self._odds = strategy.odds
+        self._unseeded, self._move = getattr(strategy, "seed", 0) is None, strategy.move
         self._plain: Choice | None = None
         self._facts: Mapping[str, Any] | None = None
         """The facts of the last decision, if they hold no records and the agent has no memory."""
         self._certain: dict[tuple[float, ...], Answer] = {}
+        self._past: Past | None = None
+        """The past of the strategy, if its chance of cooperating was all that the last decision asked of it."""
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer at once."""
-        view, form = decision.view, decision.form
-        if form is self._plain and view.facts is self._facts and decision.kind == "act":
-            odds = self._odds(view)
-            return self._certain.get(odds) or self._choose(view, self._plain, odds, context.chance)
-        self._facts = None if self.memory is not None or "records" in view.facts else view.facts
+        view, form, past = decision.view, decision.form, self._past
+        if (
+            form is self._plain
+            and view.facts is self._facts
+            and decision.kind == "act"
+            and past is not None
+            and view.game is past.game
+            and view.seat == past.seat
+        ):
+            # ``Strategy.odds`` without its calls: scripted play does little else.
+            past.view, past.rounds = view, view.history.played_rounds()
+            p = self._move(past)
+            return past.replies.get(p) or self._choose(view, form, self.strategy.odds_at(past, p), context.chance)
+        self._past, self._facts = None, None if self.memory is not None or "records" in view.facts else view.facts
         if self._unseeded:
             self.strategy.seed = int(context.draw("strategy", 0).integers(2**32))  # type: ignore[attr-defined]
             self._unseeded = False
@@ -70,6 +80,7 @@ class ScriptedAgent:
         if form is not self._plain:
             return self._act(view, form, draw, rounds)
         odds = self.strategy.odds(view, rounds)
+        self._past = self.strategy.fitted
         return self._certain.get(odds) or self._choose(view, form, odds, draw)
 
     def _by_rule(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
@@ -101,7 +112,7 @@ class ScriptedAgent:
         if isinstance(form, Choice):
             if form.options == names:
                 # Cache: the same form object always gives the same answer.
-                self._plain, self._certain = form, {}
+                self._plain, self._certain, self._past = form, {}, None
             elif len(form.options) > len(names):
                 # A mechanism may offer options that are no actions of the game: these are decided first.
                 for option in form.options:
@@ -121,6 +132,8 @@ class ScriptedAgent:
         if form is self._plain:
             # Cache: most scripted moves are certain and few, so each Answer is built once.
             self._certain[odds] = answer
+            if self._past is not None:
+                self._past.replies[odds[view.game.cooperative[view.seat] or 0]] = answer
         return answer
 
     def _by_option(

@@ -51,7 +51,7 @@ class Strategy(ABC):
         super().__init_subclass__()
         if "name" not in vars(cls):
             cls.name = cls.__module__.rpartition(".")[2]
-        cls._by_move = cls.mix is Strategy.mix
+        cls._by_move = cls.mix is Strategy.mix and cls.odds is Strategy.odds
         depth = vars(cls).get("memory_depth", 0)
         if not isinstance(depth, property) and not (isinstance(depth, int | float) and depth >= 0):
             raise TypeError(f"{cls.__name__}: memory_depth must be 0 or more, or UNBOUNDED (found {depth!r})")
@@ -69,15 +69,13 @@ class Strategy(ABC):
         if past is not self._fitted:
             self._fit(past.game, past.seat)
             self._fitted = past
-        return self._odds_at(past, self.move(past))
+        return self.odds_at(past, self.move(past))
 
-    def _odds_at(self, past: Past, p: float) -> tuple[float, ...]:
+    def odds_at(self, past: Past, p: float) -> tuple[float, ...]:
         """Return the odds of each action for a chance p of cooperating."""
-        if p in self._pure:
-            return self._pure[p]
-        if not 0.0 < p < 1.0:
+        if p not in self._pure and not 0.0 < p < 1.0:
             raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", actual=p)
-        return self._cd_odds(past.game, past.seat, p)
+        return self._pure.get(p) or self._cd_odds(past.game, past.seat, p)
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
         """Return the move in a game by a rule: an amount, an option, odds, or None for even odds.
@@ -94,11 +92,16 @@ class Strategy(ABC):
         p = self.move(past)
         return {clamped(form, game.value(seat, good)): p, clamped(form, game.value(seat, bad)): 1.0 - p}
 
+    @property
+    def fitted(self) -> Past | None:
+        """Return the past of the game that was checked last, if the chance of cooperating after it says all."""
+        return self._fitted if self._by_move else None
+
     _past: Past | None = None
     _fitted: Past | None = None
     _pure: Mapping[float, tuple[float, ...]] = {}
     _by_move: ClassVar[bool]
-    """Whether the odds follow from ``move`` alone."""
+    """Whether ``odds`` follow from ``move`` alone."""
 
     def _fit(self, game: Game, seat: int) -> None:
         """Refuse an unsuitable game; prepare the odds of certain moves."""
@@ -128,9 +131,6 @@ class Strategy(ABC):
             past = self._past = Past(view, rounds, self.tolerance)
         else:
             past.view, past.rounds = view, view.history.played_rounds() if rounds is None else rounds
-        if self._by_move and past is self._fitted:
-            p = self.move(past)
-            return self._pure.get(p) or self._odds_at(past, p)
         return tuple(self.mix(past))
 
     def forget(self) -> None:  # noqa: B027

@@ -302,7 +302,7 @@ class Limiter:
     def grant_free_slots(self) -> None:
         """Grant free slots to queued requests."""
         waiting = self._waiting
-        while waiting and self.in_flight < int(self.limit) and not self._is_paused():
+        while waiting and self.in_flight < int(self.limit) and not (self._pause_until and self._is_paused()):
             *_, request = waiting[0]
             try:
                 if not request.dropped and not self._admit(request.size):

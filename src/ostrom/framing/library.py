@@ -68,11 +68,12 @@ def asks_for(tree: nodes.Template) -> tuple[str, ...]:
 
 def only_writes_down(tree: nodes.Template, names: frozenset[str]) -> bool:
     """Return whether a template only prints these values, or tests whether they are there."""
-    used = sum(n.name in names and n.ctx == "load" for n in tree.find_all(nodes.Name))
-    printed = sum(_is_one_of(names, child) for output in tree.find_all(nodes.Output) for child in output.nodes)
-    tested = sum(_is_one_of(names, t.node) and t.name == "none" for t in tree.find_all(nodes.Test))
-    tested += sum(_is_one_of(names, case.test) for case in tree.find_all(nodes.If))
-    return used == printed + tested
+    found = list(tree.find_all((nodes.Name, nodes.Output, nodes.Test, nodes.If)))  # one walk: a tree is large
+    used = sum(isinstance(n, nodes.Name) and n.name in names and n.ctx == "load" for n in found)
+    harmless: list[nodes.Node] = [child for n in found if isinstance(n, nodes.Output) for child in n.nodes]
+    harmless += [n.node for n in found if isinstance(n, nodes.Test) and n.name == "none"]
+    harmless += [n.test for n in found if isinstance(n, nodes.If)]
+    return used == sum(_is_one_of(names, n) for n in harmless)
 
 
 def _is_one_of(names: frozenset[str], node: nodes.Node) -> bool:

@@ -252,9 +252,12 @@ class PromptRenderer:
             except (TypeError, ValueError):
                 return self.page_of(decision, order, note, extra)
             if len(facts_bytes) <= _MOST_SHARED:
-                # A page outlives the match, so it must not hold its rounds.
-                alone = replace(decision, view=replace(view, history=EMPTY))
-                return self.library.memoize(key, view.game, lambda: self.page_of(alone, order, note, extra))
+                return self.library.memoize(
+                    key,
+                    view.game,
+                    # A page outlives the match, so it must not hold its rounds.
+                    lambda: self.page_of(replace(decision, view=replace(view, history=EMPTY)), order, note, extra),
+                )
         return self.page_of(decision, order, note, extra)
 
     def page_of(

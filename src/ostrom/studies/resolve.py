@@ -19,7 +19,7 @@ import orjson
 
 from ostrom.agents.commands import refuse_keys
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.language import refuse_unable
+from ostrom.agents.language import refuse_unable, styles
 from ostrom.agents.strategies import strategies
 from ostrom.analysis.registration import check_for_new_run, read_registration
 from ostrom.engine.folder import kind_of
@@ -268,7 +268,7 @@ def check_plan(plan: StudyPlan) -> None:
         refuse_keys(config.commands, plan.file)
         try:
             if (can := abilities.get(config.client or "")) is not None:
-                refuse_unable(config, can, str(config.model))
+                refuse_unable(config, styles.build(config.style, key="agent.style"), can, str(config.model))
         except StudyError as error:
             raise StudyError(error.problem, file=plan.file, key=error.key) from None
     try:

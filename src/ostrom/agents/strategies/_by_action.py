@@ -90,7 +90,7 @@ class Alternator(ByAction):
 
     def action(self, past: Past) -> int:
         """Return the next action after the own last one; at first the one that ``start`` says."""
-        if past:
+        if past.rounds:
             return (past.own_action(-1) + 1) % len(past.game.actions[past.seat])
         game, seat = past.game, past.seat
         cooperative = game.cooperative[seat]

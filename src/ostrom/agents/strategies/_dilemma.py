@@ -120,9 +120,8 @@ class GenerousTitForTat(Reciprocator):
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
-        if not past or past.cooperated(-1):
-            return C
-        return self._generosity(past.game, past.seat) if self.g is None else self.g
+        forgiving = not past or past.cooperated(-1)
+        return C if forgiving else self._generosity(past.game, past.seat) if self.g is None else self.g
 
     def _fit(self, game: Game, seat: int) -> None:
         """Refuse an unsuitable game before the first move, not at the first defection."""
