@@ -193,9 +193,11 @@ class Query(Declared):
         """Return the estimates from values already read, one for each combination of some columns."""
         if self.contrast:
             return contrast(measured, self.measure_object, *self.pair, by, balance=self.balance, level=level)
-        if self.over:
-            return trend(measured, self.measure_object, self.over, by, log=self.log, level=level)
-        return estimate(measured, self.measure_object, by, balance=self.balance, level=level)
+        return (
+            trend(measured, self.measure_object, self.over, by, log=self.log, level=level)
+            if self.over
+            else estimate(measured, self.measure_object, by, balance=self.balance, level=level)
+        )
 
     def population(self, runs: Sequence[RunData]) -> str:
         """Say whose values the query covers."""
@@ -239,12 +241,9 @@ def minus(first: Estimate, second: Estimate) -> Estimate:
     if first.inference is None or second.inference is None:
         raise UsageError("the difference of these estimates has no interval: their spread is not kept")
     return estimated(
-        key,
-        intervals.combined([(1.0, first.inference), (-1.0, second.inference)]),
-        first.n + second.n,
-        first.unit,
+        key, intervals.combined([(1.0, first.inference), (-1.0, second.inference)]), first.n + second.n, first.unit,
         compares=True,
-    )
+    )  # fmt: skip
 
 
 def estimate(
@@ -352,14 +351,9 @@ def contrast(
                 one_comparison = comparison(measured, sides[0], sides[1], factor, by, _apart(balance, sides))
                 group = dict(zip(by, key, strict=True))
                 one = estimated(
-                    {**group, factor: f"{first} - {second}"},
-                    one_comparison.inference(),
-                    one_comparison.n,
-                    one_comparison.unit,
-                    one_comparison.note,
-                    level,
-                    compares=True,
-                )
+                    {**group, factor: f"{first} - {second}"}, one_comparison.inference(), one_comparison.n,
+                    one_comparison.unit, one_comparison.note, level, compares=True,
+                )  # fmt: skip
                 over = measured.averaged([row for side in sides for row in side], [*by, factor], balance)
                 ways = [{**group, factor: side} for side in (first, second)]
                 estimates.append(with_failed(replace(one, averaged_over=over), measured, one_comparison, ways))

@@ -69,9 +69,11 @@ def names_agents(where: Any, *columns: str) -> bool:
     >>> names_agents({"agent": "tft"}), names_agents("k > 3 AND model IS NULL"), names_agents({"game": "pd"})
     (True, True, False)
     """
-    if isinstance(where, str):
-        return any(re.search(rf"(?<![\w'.]){name}(?![\w'])", where) for name in NAMING)
-    return any(name in NAMING for name in (*(where or ()), *columns))
+    return (
+        any(re.search(rf"(?<![\w'.]){name}(?![\w'])", where) for name in NAMING)
+        if isinstance(where, str)
+        else any(name in NAMING for name in (*(where or ()), *columns))
+    )
 
 
 def agents_in_question(agents: Agents, by: Iterable[str] = (), compared: Iterable[str] = ()) -> Agents:

@@ -64,9 +64,11 @@ class StopRule(Query):
     @property
     def rule(self) -> str:
         """The criterion in words."""
-        if self.width is not None:
-            return f"interval at most {self.width:g} wide ({self.level:.4g})"
-        return f"Bayes factor at least {self.bayes_factor:g} for or against a difference"
+        return (
+            f"Bayes factor at least {self.bayes_factor:g} for or against a difference"
+            if self.width is None
+            else f"interval at most {self.width:g} wide ({self.level:.4g})"
+        )
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,8 @@ class Look:
 
 def _agree(one: Any, two: Any) -> bool:
     """Return whether two values are equal up to rounding; infinite ones agree with each other."""
-    if isinstance(one, float) and isinstance(two, float):
-        return not abs(one - two) > SAME * max(1.0, abs(one), abs(two))
-    return bool(one == two)
+    numbers = isinstance(one, float) and isinstance(two, float)
+    return not abs(one - two) > SAME * max(1.0, abs(one), abs(two)) if numbers else bool(one == two)
 
 
 def decide(rule: StopRule, sides: Any, seeds: int) -> Look:

@@ -30,9 +30,8 @@ class CellSummary:
     @property
     def interval_text(self) -> str | None:
         """Return the interval as text; None for a single match."""
-        if self.low is None or self.high is None:
-            return None
-        return "exact" if self.exact else f"{self.low:.3f} to {self.high:.3f}"
+        both = None if self.low is None or self.high is None else f"{self.low:.3f} to {self.high:.3f}"
+        return "exact" if both and self.exact else both
 
     def as_dict(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""

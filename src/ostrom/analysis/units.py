@@ -105,9 +105,8 @@ class Observations:
             return ("match", row["run"], row.twin)
         if self.shared:
             return ("seed", row["seed"]) if runs else ("seed", row["run"], row["seed"])
-        if runs and self.paired_runs:
-            return (self.cell(row, ["run"]), row["seed"])
-        return ("match", row["run"], row.history or row["match"])
+        paired = runs and self.paired_runs
+        return (self.cell(row, ["run"]), row["seed"]) if paired else ("match", row["run"], row.history or row["match"])
 
     def averaged(
         self, rows: Iterable[Observation], displayed: Sequence[str], named: Sequence[str] = ()

@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -168,7 +168,7 @@ class RunData:
         self._types = dict(types)
         self._more = more
         """Columns that people add to the tables."""
-        self._units = units
+        self._units = units and lru_cache(1024)(units)  # analysis asks for the same ones again and again
         self._only = only
         """An SQL condition on matches; all tables are restricted to those."""
         self.counts = counts

@@ -206,7 +206,7 @@ def inflated(content: bytes, most: int, wrong: str) -> bytes:
 
 def _prompts(raw: bytes) -> list[Any]:
     """Parse the prompts of a package; the number of values is limited, because parsed lists need much memory."""
-    if sum(raw.count(mark) for mark in (b"[", b"{", b",")) > MOST_VALUES:
+    if len(raw) > MOST_VALUES and sum(raw.count(mark) for mark in (b"[", b"{", b",")) > MOST_VALUES:
         raise ValueError(f"its package has more than {MOST_VALUES:,} values")
     prompts = orjson.loads(raw)
     if not isinstance(prompts, list):

@@ -36,7 +36,7 @@ from ostrom.reports.figures import BINARY_KINDS, need_extras
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchList
 from ostrom.view.render import draw
-from ostrom.view.words import split_unspaced_scripts, text_of
+from ostrom.view.words import split_unspaced_scripts
 
 SHARD = 300_000
 """The size at which a new shard of words begins, in bytes."""
@@ -298,7 +298,7 @@ class _Bundle:
         messages = [[str(m["role"]), self.clean.text(str(m["content"]))] for m in call["messages"]]
         fields: dict[str, Any] = self.clean.data({name: call[name] for name in CALL})
         fields |= {name: self.clean.text(call[name]) for name in ("reply", "reasoning") if call[name] is not None}
-        shards.add(self.calls, text_of(messages), fields.get("reply"), fields.get("reasoning"))
+        shards.add(self.calls, "\n".join(text for _, text in messages), fields.get("reply"), fields.get("reasoning"))
         self.calls += 1
         return {**{k: v for k, v in fields.items() if v is not None}, "messages": messages}
 

@@ -6,6 +6,7 @@ entries, or with words of a match that was withdrawn since) is deleted and rebui
 """
 
 import fcntl
+import gc
 import os
 import sqlite3
 import sys
@@ -59,8 +60,7 @@ def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path
             except _Stale:
                 remove(where)
             except DAMAGE:
-                if not _journal_reads(folder):
-                    raise
+                _check_journal(folder)
                 remove(where)  # the index itself is damaged, and can be rebuilt
         raise RunError(f"{where}: the index cannot be written")
 
@@ -117,8 +117,9 @@ class _Indexer:
 
         ``number`` is the journal's position among the parts of the run.
         """
-        query = "SELECT calls, seal, hidden FROM journals WHERE number=?"
-        through, seal, hidden_before = self.connection.execute(query, (number,)).fetchone() or (0, None, "[]")
+        through, seal, hidden_before = self.connection.execute(
+            "SELECT calls, seal, hidden FROM journals WHERE number=?", (number,)
+        ).fetchone() or (0, None, "[]")
         cursor = CallCursor(through, seal)
         if not cursor.look(journal):
             raise _Stale
@@ -128,9 +129,8 @@ class _Indexer:
             for (unit,) in journal.execute("SELECT DISTINCT unit FROM calls")
             if unit in withdrawn or unit in self.run.plan.hidden
         }
-        earlier_call = "SELECT 1 FROM calls WHERE unit=? AND id <= ? LIMIT 1"
         if any(
-            journal.execute(earlier_call, (unit, through)).fetchone()
+            journal.execute("SELECT 1 FROM calls WHERE unit=? AND id <= ? LIMIT 1", (unit, through)).fetchone()
             for unit in hidden - set(orjson.loads(hidden_before))
         ):
             raise _Stale  # the words of a match now hidden must not stay in the index
@@ -222,10 +222,9 @@ class Speech:
 def _number(connection: sqlite3.Connection, table: str, columns: str, *values: object) -> int:
     """Return the number of a row of a table, inserting it if it is new."""
     places = ", ".join("?" * len(values))
-    row = connection.execute(f"SELECT id FROM {table} WHERE ({columns})=({places})", values).fetchone()
-    if row is None:
-        row = connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id", values).fetchone()
-    return int(row[0])
+    found = connection.execute(f"SELECT id FROM {table} WHERE ({columns})=({places})", values).fetchone()
+    insert = f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id"
+    return int((found or connection.execute(insert, values).fetchone())[0])
 
 
 # -- the file ------------------------------------------------------------------------------------------
@@ -270,14 +269,13 @@ def _belongs(connection: sqlite3.Connection, run: Run) -> bool:
     return same and not (type(entries) is int and entries > run.journal.entries)
 
 
-def _journal_reads(folder: Path) -> bool:
-    """True if the structure of the journal is intact; raises an error about the journal otherwise."""
+def _check_journal(folder: Path) -> None:
+    """Raise an error about the journal unless its structure is intact."""
     with open_run(folder, checked=False) as run:
         try:
             run.journal.check_structure()
         except DAMAGE as error:
             raise RunError(explain(run.journal.path, error)) from None
-    return True
 
 
 @contextmanager
@@ -310,8 +308,8 @@ def follow(folder: Path, path: Path | None, stop: Callable[[], bool]) -> None:
 def main(arguments: list[str]) -> None:
     """Write the index of the run FOLDER to the file PATH, until it is up to date or the parent process ends."""
     os.nice(10)
-    parent = os.getppid()
-    folder, path = Path(arguments[0]), Path(arguments[1])
+    gc.set_threshold(50_000, *gc.get_threshold()[1:])  # prompts and rows leave no cycles, and each collection walks all
+    folder, path, parent = Path(arguments[0]), Path(arguments[1]), os.getppid()
     try:
         follow(folder, path, lambda: os.getppid() != parent)
     except OstromError as error:

@@ -74,52 +74,58 @@ def words_in(text: str) -> list[str]:
 
 
 class NewLines:
-    """The new lines of prompts, each compared with the same player's prompt before it."""
+    """The new lines of prompts, each compared with the same player's prompt before it.
+
+    The lines of a prompt are held by message: most messages are those of the prompt before, and are not cut again.
+    """
 
     def __init__(self, journal: sqlite3.Connection) -> None:
         self._journal = journal
         self._prompts = Packages(self._packed)
-        self._before: OrderedDict[tuple[int, int], dict[str, None]] = OrderedDict()
+        self._before: OrderedDict[tuple[int, int], dict[str, dict[str, None]]] = OrderedDict()
         self._lines = 0
 
     def new_lines(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
         """Return the lines of a call's prompt that the player's previous prompt lacks."""
-        lines = dict.fromkeys(self.text(package, nth).split("\n"))
         before = self._before.pop((unit, player), None)
         if before is None:
             row = self._journal.execute(
                 "SELECT prompt, nth FROM calls WHERE unit=? AND player=? AND id<? ORDER BY id DESC LIMIT 1",
                 (unit, player, call),
             ).fetchone()
-            before = {} if row is None else dict.fromkeys(self.text(*row).split("\n"))
+            before = {} if row is None else self._lines_of({}, *row)
         else:
-            self._lines -= len(before)
-        self._before[unit, player] = lines
-        self._lines += len(lines)
+            self._lines -= _count(before)
+        lines = self._before[unit, player] = self._lines_of(before, package, nth)
+        self._lines += _count(lines)
         while len(self._before) > REMEMBERED or (self._lines > REMEMBERED_LINES and len(self._before) > 1):
-            self._lines -= len(self._before.popitem(last=False)[1])
-        return "\n".join([line for line in lines if line not in before])[:LONGEST]
+            self._lines -= _count(self._before.popitem(last=False)[1])
+        new = dict.fromkeys(line for text, own in lines.items() if text not in before for line in own)
+        old = set[str]().union(*before.values())
+        return "\n".join([line for line in new if line not in old])[:LONGEST]
 
     def alone(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
         """Return the new lines of a prompt for calls in any order: the previous prompt is read from the journal."""
-        self._lines -= len(self._before.pop((unit, player), ()))
+        self._lines -= _count(self._before.pop((unit, player), {}))
         return self.new_lines(call, unit, player, package, nth)
 
-    def text(self, package: int, nth: int) -> str:
-        """Return the messages of a prompt as one text; empty if it cannot be read."""
+    def _lines_of(self, before: dict[str, dict[str, None]], package: int, nth: int) -> dict[str, dict[str, None]]:
+        """Return the lines of a prompt by message, those of an earlier one again; it is empty if it cannot be read."""
         try:
-            return text_of(resolve_prompt(package, nth, self._prompts))[:MOST_TOGETHER]
+            texts = [text for _, text in resolve_prompt(package, nth, self._prompts)]
         except UNREADABLE:
-            return ""
+            texts = []
+        if sum(map(len, texts)) + len(texts) > MOST_TOGETHER:
+            texts = ["\n".join(texts)[:MOST_TOGETHER]]
+        return {text: before.get(text) or dict.fromkeys(text.split("\n")) for text in texts or [""]}
 
     def _packed(self, package: int) -> bytes:
         row = self._journal.execute("SELECT texts FROM prompts WHERE id=?", (package,)).fetchone()
         return b"" if row is None else bytes(row[0])
 
 
-def text_of(messages: list[list[str]]) -> str:
-    """The messages of a prompt as one text."""
-    return "\n".join(content for _, content in messages)
+def _count(lines: dict[str, dict[str, None]]) -> int:
+    return sum(map(len, lines.values()))
 
 
 def beginning(column: str) -> str:

@@ -107,6 +107,9 @@ class Inference:
     problem: str = ""
     """The reason why there is no classical interval, if it lies in the shape of the query."""
     _spread: dict[float, tuple[float, float] | None] = field(default_factory=dict, repr=False, compare=False)
+    _bounds: dict[float, tuple[float, float] | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def exact(self) -> bool:
@@ -168,12 +171,9 @@ class Inference:
         ends = self.reach(checked_level(level))
         if ends is None:
             return Limits(
-                self.value,
-                None,
-                None,
-                self.problem if self.problem.startswith("exact") else "none",
+                self.value, None, None, self.problem if self.problem.startswith("exact") else "none",
                 "; ".join(filter(None, (self._why_none(), self.note))),
-            )
+            )  # fmt: skip
         inside = [min(max(end, self.least), self.most) for end in ends]
         clipped = [
             name for name, end, limit in zip(("lower", "upper"), ends, inside, strict=True)
@@ -190,18 +190,19 @@ class Inference:
 
     def _why_none(self) -> str:
         units = PLURALS.get(self.unit, f"{self.unit}s")
-        if self.problem:
-            return self.problem
-        return f"all {self.units} alike" if self.alike else f"too few {units}: one says nothing about the spread"
+        few = f"too few {units}: one says nothing about the spread"
+        return self.problem or (f"all {self.units} alike" if self.alike else few)
 
     def bounds(self, level: float = 0.95) -> tuple[float, float] | None:
         """Bounds that hold for every distribution, at any number of units; each end is wrong with a chance of at most
         (1 - level) / 2."""
-        checked_level(level)
-        if self.exact:
-            return self.value, self.value
-        if self.why_approximate:
-            return None
+        if level not in self._bounds:
+            self._bounds[level] = self._bounded(checked_level(level))
+        return self._bounds[level]
+
+    def _bounded(self, level: float) -> tuple[float, float] | None:
+        if self.exact or self.why_approximate:
+            return (self.value, self.value) if self.exact else None
         ends = [bet.bounds((1 - level) / 2 / len(self.bets)) for bet in self.bets]
         fixed = self.least - math.fsum(bet.least for bet in self.bets)
         low, high = (fixed + math.fsum(end) for end in zip(*ends, strict=True))
@@ -210,9 +211,11 @@ class Inference:
     def guaranteed(self, level: float = 0.95) -> Limits:
         """Return the value with its guaranteed bounds as interval."""
         ends = self.bounds(level)
-        if ends is None:
-            return Limits(self.value, None, None, "none", self.why_approximate)
-        return Limits(self.value, *ends, "exact" if self.exact else "betting", self.note)
+        return (
+            Limits(self.value, None, None, "none", self.why_approximate)
+            if ends is None
+            else Limits(self.value, *ends, "exact" if self.exact else "betting", self.note)
+        )
 
     @property
     def why_approximate(self) -> str:

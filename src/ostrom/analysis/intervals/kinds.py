@@ -112,15 +112,9 @@ def mean_of(
         words.append("over clusters")
     words += ["jackknife"] * any(part.df is not None for part in parts)
     bets, doubt = _bets(
-        data,
-        share,
-        labels,
-        codes,
-        (low, high),
-        shared=shared,
-        ratio=ratio,
+        data, share, labels, codes, (low, high), shared=shared, ratio=ratio,
         top=most_weight / math.fsum(mass) if ratio and most_weight is not None else None,
-    )
+    )  # fmt: skip
     counts: tuple[tuple[float, ...], ...] = ()
     trials = zero_one and bool(np.isin(data, (0.0, 1.0)).all())  # the mean of two players is not one trial
     if trials and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
@@ -169,15 +163,8 @@ def _part(
     df = None
     if ratio and n > 1 and np.ptp(mass) > ALIKE:
         sums, df = sums * (n - 1) / n / (1 - mass), max(1.0, 1 / float(mass @ mass) - 1)
-    return Part(
-        sums,
-        None if labels is None else tuple(codes),
-        name,
-        total,
-        mean,
-        df=df,
-        piled=_piled(data, share / total, bounds),
-    )
+    piled = _piled(data, share / total, bounds)
+    return Part(sums, None if labels is None else tuple(codes), name, total, mean, df=df, piled=piled)
 
 
 def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:

@@ -115,19 +115,16 @@ class Estimate:
     @property
     def interval_text(self) -> str | None:
         """The interval as a column of a table: ``0.550 to 0.690``, ``exact``, or None."""
-        if self.low is None or self.high is None:
-            return None
-        return "exact" if self.method == "exact" else f"{fixed(self.low, 3)} to {fixed(self.high, 3)}"
+        both = None if self.low is None or self.high is None else f"{fixed(self.low, 3)} to {fixed(self.high, 3)}"
+        return "exact" if both and self.method == "exact" else both
 
     def text(self, digits: int = 2) -> str:
         """Value, interval and n in one line."""
         value = fixed(self.value, digits)
         if self.low is None or self.high is None:
-            why = f" ({self.note})" if self.note else ""
-            return f"{value}, {self.sample}{why}"
-        if self.method == "exact":
-            return f"{value} (exact), {self.sample}"
-        return f"{value} [{fixed(self.low, digits)}, {fixed(self.high, digits)}], {self.sample}"
+            return f"{value}, {self.sample}{f' ({self.note})' if self.note else ''}"
+        ends = "(exact)" if self.method == "exact" else f"[{fixed(self.low, digits)}, {fixed(self.high, digits)}]"
+        return f"{value} {ends}, {self.sample}"
 
     def __str__(self) -> str:
         return self.text()
