@@ -18,7 +18,7 @@ def test_a_quick_run_has_its_own_sizes(quick: bool, monkeypatch: pytest.MonkeyPa
     assert sizes.size(whole=50, quick=5) == (5 if quick else 50)
 
 
-@pytest.mark.parametrize(("stated", "quick"), [(100, 20), (20, 8), (3, 3)])
+@pytest.mark.parametrize(("stated", "quick"), [(100, 10), (20, 8), (3, 3)])
 def test_property_tests_draw_fewer_examples_in_a_quick_run(
     stated: int, quick: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
