@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import FRESHNESS, recorded_answer
-from ostrom.ground.errors import UsageError
+from ostrom.ground.errors import StudyError, UsageError
 from ostrom.reports.canvas import WIDE
 from ostrom.reports.card import headline, provenance, reproduce, warnings
-from ostrom.reports.chart import chart_spec, is_chart
+from ostrom.reports.chart import chart_spec, charts, is_chart
 from ostrom.reports.charts._of_estimates import Curve, Dots, Heat, Scatter
 from ostrom.reports.exhibits.declared import MODEL, Exhibit
 
@@ -39,6 +39,19 @@ BOTH = {"contrast": {"style": "a - b"}, "trend": {"k": "log"}}
 def test_charts_that_contradict_themselves_are_refused(kind: Any, parts: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         kind("cooperation", **parts)
+
+
+@pytest.mark.parametrize("place", ["x", "y", "colour", "facet", "block", "against"])
+@pytest.mark.parametrize("name", ["bars", "curve", "dots", "heat", "scatter", "table"])
+def test_no_chart_names_its_code_where_a_place_does_not_fit(name: str, place: str) -> None:
+    needed = {"bars": "x", "curve": "x", "heat": "xy", "scatter": "y"}.get(name, "")
+    parts = {**dict.fromkeys(needed, "k"), **({"against": "score"} if name == "scatter" else {}), place: "score"}
+    try:
+        charts.build(chart_spec({"chart": name, "measure": "cooperation", **parts}))
+    except StudyError as error:
+        assert "__init__" not in str(error) and place in str(error)
+    else:
+        assert (name, place) not in {("dots", "x"), ("scatter", "x")}
 
 
 def test_charts_that_just_fit_are_made() -> None:

@@ -446,9 +446,8 @@ def partly_exact_mean(
 def _slope(
     sample: Observations, rows: Sequence[Observation], over: str, log: Log, by: Sequence[str]
 ) -> tuple[Inference, int, str]:
-    levels = grouped((row[over], row) for row in rows)  # players of one match may differ in it
-    units = [unit for of in levels.values() for unit in per_match(of, apart=True).values()]
-    of_match = sample.unit in ("match", "seed")
+    # Players of one match may differ in the column.
+    units = [u for of in grouped((r[over], r) for r in rows).values() for u in per_match(of, apart=True).values()]
     labels = [sample.label(u) for u in units]
     x = [_number(over, u.rows[0][over]) for u in units]
     # A column that is a copy of x, or constant, distinguishes no conditions.
@@ -457,7 +456,7 @@ def _slope(
     conditions = [tuple(u.rows[0][n] for n in names if n not in tied) for u in units]
     inference = slope_of(
         x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,
-        strata=conditions if of_match else None, unit=sample.unit, shared=sample.shared and of_match,
+        strata=conditions if sample.unit in ("match", "seed") else None, unit=sample.unit, shared=sample.unit == "seed",
         weights=[u.weight for u in units],
     )  # fmt: skip
     return exactly(inference.value) if all(u.exact for u in units) else inference, len(set(labels)), sample.unit

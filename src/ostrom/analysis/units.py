@@ -93,8 +93,9 @@ class Observations:
     @property
     def unit(self) -> str:
         """Return what is independent: a match, a seed that cells share, or what the measure is about."""
-        of_match = self.measure.unit in ("match", "decision")
-        return ("seed" if self.shared else "match") if of_match else self.measure.unit
+        return (
+            self.measure.unit if self.measure.unit not in ("match", "decision") else "seed" if self.shared else "match"
+        )
 
     def label(self, unit: "UnitValue", *, runs: bool = False) -> tuple[Any, ...]:
         """Return the independent unit of a value; with ``runs``, units shared by two runs are paired."""

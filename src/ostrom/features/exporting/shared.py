@@ -69,11 +69,11 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     clean: dict[str, Any] = orjson.loads(
         redact(orjson.dumps({key: value for key, value in manifest.items() if key not in LEFT}).decode(), ())
     )
-    clean["shared"] = {"of": identity(run.manifest), "tables": tables, "versions": run.journal.versions}
-    if manifest.get("registered"):
-        clean["shared"]["looks"] = [
-            asdict(look) for look in counted_looks(run.folder.path, run.manifest, run.journal.entries)
-        ]
+    looks = counted_looks(run.folder.path, manifest, run.journal.entries) if manifest.get("registered") else None
+    clean["shared"] = {
+        "of": identity(manifest), "tables": tables, "versions": run.journal.versions,
+        **({} if looks is None else {"looks": [asdict(look) for look in looks]}),
+    }  # fmt: skip
     if (decided := run.folder.path / DECIDED).exists():
         write_atomically(out / DECIDED, read_plain(decided))
     write_atomically(out / MANIFEST, manifest_bytes(clean))
@@ -90,8 +90,10 @@ def without_texts(row: Row) -> dict[str, Any]:
     >>> without_texts({"answer": "I trust you", "options": '["A", "B"]', "note": "x", "facts": '{"text": "a", "n": 1}'})
     {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"text":"","n":1}'}
     """
-    cleaned = {name: None if name in TEXTS else value for name, value in row.items()}
-    cleaned |= {name: round(cleaned[name], 3) for name in TIMES if cleaned.get(name) is not None}
+    cleaned = {
+        name: None if name in TEXTS else round(value, 3) if name in TIMES and value is not None else value
+        for name, value in row.items()
+    }
     if cleaned.get("answer") is not None and cleaned.get("action") is None:
         answer = str(cleaned["answer"])
         cleaned["answer"] = (
