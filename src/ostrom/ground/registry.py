@@ -416,8 +416,10 @@ class Registry(Generic[T]):
             # An error of ours, or Ctrl-C in the middle of an import, stays what it is.
             if isinstance(error, OstromError) or module.startswith("ostrom."):
                 raise
-            where = module or f"package {owner(self._foreign[name])}"
-            raise StudyError(f"{self.kind} {name}: {where} cannot be loaded: {_reason(error)}") from error
+            raise StudyError(
+                f"{self.kind} {name}: {module or f'package {owner(self._foreign[name])}'} cannot be loaded: "
+                f"{_reason(error)}"
+            ) from error
         constant = attribute or self.constant
         if not hasattr(package, constant):
             raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {constant}")
@@ -453,7 +455,12 @@ class Registry(Generic[T]):
                 parameters.check(factory, bound.arguments)
             return factory(*bound.args, **bound.kwargs)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
+            # A parameter that a part hands on to its base: the error of Python would name the code.
+            raise StudyError(
+                re.sub(r"\w+\.__init__\(\) got .+ argument ('\w+')$", r"takes no \1", f"{self.kind} {name}: {error}"),
+                key=key,
+                file=file,
+            ) from error
 
     def normalized_spec(self, spec: str | Mapping[str, Any]) -> Any:
         """Return a part's specification with all its parameters; unchanged if they do not fit.

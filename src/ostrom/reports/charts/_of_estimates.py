@@ -83,8 +83,8 @@ class Dots(Chart):
 
     agents_at = ("y",)
 
-    def __init__(self, measure: Any, y: Any = None, block: str | None = None, x: None = None, **rest: Any) -> None:
-        super().__init__(measure, x, y, **rest)
+    def __init__(self, measure: Any, y: Any = None, block: str | None = None, **rest: Any) -> None:
+        super().__init__(measure, None, y, **rest)
         self.block = block
 
     def by(self, data: RunData) -> list[str]:
@@ -165,10 +165,8 @@ class Scatter(Chart):
 
     agents_at = ("y",)
 
-    def __init__(
-        self, measure: Any, against: Any, y: Any, colour: str | None = None, x: None = None, **rest: Any
-    ) -> None:
-        super().__init__(measure, x, y, **rest)
+    def __init__(self, measure: Any, against: Any, y: Any, colour: str | None = None, **rest: Any) -> None:
+        super().__init__(measure, None, y, **rest)
         self.against, self.tint = measures.named(against), colour
         if self.contrast or self.trend or self.facet:
             raise ValueError("a scatter takes measure, against, y and colour")
