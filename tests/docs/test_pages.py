@@ -12,7 +12,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 GENERATED = {"methods.md": "Written by `make coverage`"}
 """Generated pages that are committed, and the words by which each says so."""
-MOST_WORDS, MOST_PAGES, MOST_ON_A_PAGE, MOST_FOR_AGENTS = 28_533, 40, 1_300, 2_000
+MOST_WORDS, MOST_PAGES, MOST_ON_A_PAGE, MOST_FOR_AGENTS = 28_040, 40, 1_300, 2_000
 LISTS = ("docs/index.md", "llms.txt")
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""The numbers of docs/results.md come out of the published tables by the commands and the code on the page."""
+"""The numbers of docs/results.md and of the page of earlier studies come out of the published tables."""
 
 import json
 import re
@@ -16,7 +16,9 @@ from tests.docs.commands import blocks_of
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "results.md"
-TEXT = PAGE.read_text(encoding="utf-8")
+EARLIER = ROOT / "examples" / "results" / "README.md"
+LABELS = ROOT / "examples" / "results" / "memory-length-labels" / "tables"
+RESULT, TEXT = (page.read_text(encoding="utf-8") for page in (PAGE, EARLIER))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PASTS = ("last2", "last10", "last40", "made40")
 GAMES = ("prisoners_dilemma", "public_goods")
@@ -46,7 +48,55 @@ def claim(contrast: dict[str, Any], sequel: str | None) -> str:
     )
 
 
-def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -> None:  # noqa: F811
+def test_the_commands_give_what_the_result_says(ostrom: Command, tmp_path: Path) -> None:  # noqa: F811
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    commands = [shlex.split(line)[1:] for block in blocks_of(PAGE) for line in block.lines]
+    checked, levels, differences = (ostrom(*words, "--json") for words in commands if words[0] != "report")
+    assert {checked.returncode, levels.returncode, differences.returncode} == {0}, checked.stderr + levels.stderr
+    (check,) = json.loads(checked.stdout)["registered"]
+    assert check["status"] == "confirmatory" and check["complete"] and not check["deviations"]
+    assert len(check["contrasts"]) == 4
+    for contrast in check["contrasts"]:
+        assert contrast["estimate"]["unit"] == "seed" and not contrast["note"]
+        one, other = contrast["contrast"].partition("=")[2].split(" - ")
+        statement = f"{one} {WORDS.get(contrast['direction'], 'above')} {other}"
+        value, bounds = contrast["estimate"], contrast["equivalence"]
+        cells = (contrast["verdict"], value["value"], span(value["low"], value["high"]))
+        primary = " (primary)" if contrast["role"] == "primary" else ""
+        assert row(statement + primary, *cells, span(bounds["low"], bounds["high"])) in RESULT
+        if primary:
+            points = [f"{-100 * value[end]:.1f}" for end in ("value", "high", "low")]
+            words = "{} points less ({} to {})".format(*points)
+            assert words in RESULT and words in README
+    means = {(e["labels"], e["past"]): e["value"] for e in json.loads(levels.stdout)["estimates"]}
+    for one in json.loads(differences.stdout)["estimates"]:
+        label = one["labels"]
+        shown = (*(means[label, past] for past in ("last2", "last40", "made40")), one["value"])
+        assert row(label, *shown, span(one["low"], one["high"])) in RESULT
+
+
+def test_the_code_gives_what_the_result_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (code,) = re.findall(r"^```python\n(.*?)^```", RESULT, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, str(PAGE), "exec"), names)
+    calls, played = names["calls"], pl.read_parquet(LABELS / "decisions.parquet")
+    assert (
+        f"{len(played):,} decisions in {len(calls):,} calls with {calls['tokens_in'].sum():,} tokens in "
+        f"and {calls['tokens_out'].sum():,} out" in RESULT
+    )
+    assert "latency {:.2f} s, {:.2f} s and {:.1f} s at 5, 50 and 95 %".format(*names["latency"]) in RESULT
+    assert f"{calls['tokens_out'].null_count()} calls had no reply within 120 s" in RESULT
+    assert f"all 672 matches in {((calls['at'] + calls['latency']).max() - calls['at'].min()) / 60:.0f} min" in RESULT
+    matches = pl.read_parquet(LABELS / "matches.parquet").filter(pl.col("state") == "done").unique("match")
+    assert matches.group_by("labels", "past").len()["len"].to_list() == [56] * 12
+    explained = f"explains {100 * names['explained']:.0f} % of the variance between matches"
+    assert explained in RESULT and explained in TEXT
+    assert f"all of {len(names['decisions']):,} decisions in the same words had been read" in RESULT
+    assert set(played["reading"]) == set(names["decisions"]["reading"]) == {"constrained"}, "none by policy"
+
+
+def test_the_commands_give_what_the_page_of_earlier_studies_says(ostrom: Command, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     claims = {"": 8, "-large": 3, "-reasoned": 3, "-80": 3, "-floor": 6}
     registered: dict[str, dict[float, dict[str, Any]]] = {}
@@ -55,9 +105,7 @@ def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -
         "-floor": ["112 of 192 are left out (112 failed)"], "-reasoned": ["80 of 216 are left out (80 skipped)"]
     }  # fmt: skip
     ran = 0
-    for words in (shlex.split(line)[1:] for block in blocks_of(PAGE) for line in block.lines):
-        if words[0] == "pool":
-            continue  # below
+    for words in (shlex.split(line)[1:] for block in blocks_of(EARLIER) for line in block.lines):
         done = ostrom(*words, "--json")
         name = next(word for word in words if word.endswith("tables")).split("/")[-2].removeprefix("memory-length")
         assert done.returncode == (name in gaps and words[0] == "register"), f"{words}\n{done.stderr}"
@@ -102,20 +150,17 @@ def test_the_commands_give_what_the_page_says(ostrom: Command, tmp_path: Path) -
         primary = " (primary)" if contrast == "last40 - last2" else ""
         cells = ("reasoned", statement + primary, "undecided", value, span(low, high), span(least, most))
         assert row(*cells) in TEXT
-        if primary:
-            points, around = f"{100 * value:.1f}", f"({100 * low:.0f} to {100 * high:.0f})"
-            assert f"+{points} {around} in a later one" in TEXT and f"{points} points more {around}" in README
 
 
 def bounds_of(one: dict[str, Any]) -> tuple[float, float]:
     return one["bound_low"], one["bound_high"]
 
 
-def test_the_code_gives_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_gives_what_the_page_of_earlier_studies_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
-    exec(compile(code, str(PAGE), "exec"), names)
+    exec(compile(code, str(EARLIER), "exec"), names)
     calls, decisions = names["calls"], names["decisions"]
     assert (
         f"{len(decisions):,} decisions in {len(calls):,} calls with {calls['tokens_in'].sum():,} tokens in "
@@ -133,16 +178,23 @@ def test_the_code_gives_what_the_page_says(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_figure_is_what_the_command_draws(ostrom: Command, tmp_path: Path) -> None:  # noqa: F811
-    for study in (ROOT / "examples" / "results").iterdir():
-        (tmp_path / study.name).symlink_to(study)
-    (words,) = (shlex.split(line)[1:] for block in blocks_of(PAGE) for line in block.lines if "ostrom pool" in line)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (words,) = (shlex.split(line)[1:] for block in blocks_of(PAGE) for line in block.lines if "--chart" in line)
     done = ostrom(*words)
     assert done.returncode == 0, done.stderr
     drawn = (tmp_path / "figure.svg").read_text(encoding="utf-8")
     shown = re.findall(r"<text[^>]*>([^<]*)</text>", (ROOT / "docs/images/results.svg").read_text(encoding="utf-8"))
-    runs = [word for word in words if word.endswith("/tables")]
-    assert {text for text in shown if "/" in text} == set(runs) and all(run in drawn for run in runs)
-    assert shown.count("pooled") == 3, "in the legend and for each style"
+    assert {"JF", "FJ", "PM", "MP", "last2", "last40", "made40"} <= set(shown)
+    assert [word for word in shown if re.search("[a-zA-Z]", word) and word not in drawn] == []
+
+
+def test_what_is_published_is_small_and_has_no_texts() -> None:
+    """At most 4 MiB, as every clone carries it."""
+    files = [file for file in (ROOT / "examples" / "results").rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) <= 4 * 2**20
+    for file in (file for file in files if file.name == "calls.parquet"):
+        calls = pl.read_parquet(file)
+        assert calls["reply"].null_count() == len(calls) == calls["reasoning"].null_count()
 
 
 def test_the_floor_is_described_by_its_tables() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +16,9 @@ from ostrom.features.pooling.labs import evened, random_effects_mean, variance_o
 LABS = (3, 5, 10)
 LEAST = 0.93
 """The least share of intervals that should hold the mean, where labs are not skewed beyond what a model can know."""
+AGAIN = 10
+"""How many times as many samples decide on a figure that misses the aim: of 51 rates of .95, of 400 samples each, about
+one is below .93 by chance alone."""
 SKEWED = 1.0
 """A standard deviation between labs as large as the distance of their mean to the bound: no aim for the model."""
 
@@ -69,6 +72,10 @@ class Row:
     free: tuple[float, ...]
     widths: tuple[tuple[float, float], ...]
 
+    def misses(self, labs: int) -> bool:
+        """Whether an aim is missed with so many labs."""
+        return any(f", {labs} labs: " in text for text in self.missed)
+
     @property
     def missed(self) -> list[str]:
         """The aims that are missed."""
@@ -86,8 +93,15 @@ class Row:
 def rows(samples: int) -> Iterator[Row]:
     """Every row of the table."""
     for kind in KINDS:
-        counted = [_covered(kind, labs, samples) for labs in LABS]
-        yield Row(kind, *(tuple(of) for of in zip(*counted, strict=True)))
+        row = _row(kind, dict.fromkeys(LABS, samples))
+        if row.missed:
+            row = _row(kind, {labs: samples * (AGAIN if row.misses(labs) else 1) for labs in LABS})
+        yield row
+
+
+def _row(kind: Kind, samples: Mapping[int, int]) -> Row:
+    counted = [_covered(kind, labs, many) for labs, many in samples.items()]
+    return Row(kind, *(tuple(of) for of in zip(*counted, strict=True)))
 
 
 def _covered(kind: Kind, labs: int, samples: int) -> tuple[float, float, tuple[float, float]]:
@@ -122,9 +136,10 @@ def pool_tables(samples: int) -> tuple[str, list[str]]:
     found = list(rows(samples))
     lines = [
         f"{samples:,} simulated sets of labs per figure, rates of labs by a Beta distribution: how often the 95 % "
-        "interval of the model / the one for labs of any distribution holds the mean, and their mean widths. Bold: "
-        f"below {LEAST:.2f}".replace("0.", ".")
-        + ".",
+        "interval of the model / the one for labs of any distribution holds the mean, and their mean widths. A figure "
+        f"that misses {LEAST:.2f} is taken from {AGAIN * samples:,} sets; bold: it misses it there, too.".replace(
+            "0.", "."
+        ),
         "",
         "| labs | 3 | 5 | 10 | widths 3 | 5 | 10 |",
         "|---|---|---|---|---|---|---|",

@@ -53,7 +53,7 @@ class ScriptedAgent:
             # ``Strategy.odds`` without its calls: scripted play does little else.
             past.view, past.rounds = view, view.history.played_rounds()
             p = self._move(past)
-            return past.replies.get(p) or self._choose(view, form, self.strategy.odds_at(past, p), context.chance)
+            return past.replies.get(p) or self._choose(view, form, self.strategy._odds_at(past, p), context.chance)
         self._past, self._facts = None, None if self.memory is not None or "records" in view.facts else view.facts
         if self._unseeded:
             self.strategy.seed = int(context.draw("strategy", 0).integers(2**32))  # type: ignore[attr-defined]

@@ -69,9 +69,9 @@ class Strategy(ABC):
         if past is not self._fitted:
             self._fit(past.game, past.seat)
             self._fitted = past
-        return self.odds_at(past, self.move(past))
+        return self._odds_at(past, self.move(past))
 
-    def odds_at(self, past: Past, p: float) -> tuple[float, ...]:
+    def _odds_at(self, past: Past, p: float) -> tuple[float, ...]:
         """Return the odds of each action for a chance p of cooperating."""
         if p not in self._pure and not 0.0 < p < 1.0:
             raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", actual=p)
