@@ -136,10 +136,9 @@ def pool_tables(samples: int) -> tuple[str, list[str]]:
     found = list(rows(samples))
     lines = [
         f"{samples:,} simulated sets of labs per figure, rates of labs by a Beta distribution: how often the 95 % "
-        "interval of the model / the one for labs of any distribution holds the mean, and their mean widths. A figure "
-        f"that misses {LEAST:.2f} is taken from {AGAIN * samples:,} sets; bold: it misses it there, too.".replace(
-            "0.", "."
-        ),
+        "interval of the model / the one for labs of any distribution holds the mean, and their mean widths. Bold: "
+        f"below {LEAST:.2f}. A figure that misses this as its aim is taken from {AGAIN * samples:,} sets; the model "
+        "has no aim where rates spread as far as their mean is from a bound.".replace("0.", "."),
         "",
         "| labs | 3 | 5 | 10 | widths 3 | 5 | 10 |",
         "|---|---|---|---|---|---|---|",
