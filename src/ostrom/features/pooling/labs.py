@@ -336,14 +336,15 @@ def refuse_other_studies(runs: Sequence[RunData], names: Sequence[str], allowed:
 def refuse_copies(runs: Mapping[str, RunData], answers: Mapping[str, Sequence[Estimate]]) -> None:
     """Refuse a run together with its own copy (a shared run, or an earlier state): it would count twice.
 
-    The moment of its first call tells a run from others that began in the same second; where no model was asked, its
-    figures do.
+    The moment of its first call, to the millisecond as shared runs give it, tells a run from others that began in the
+    same second; where no model was asked, its figures do.
     """
     met: dict[str, str] = {}
     for name, run in runs.items():
         (call,) = run.records('SELECT min("at") AS first FROM calls')
         figures = [(one.value, one.low, one.high, one.n) for one in answers[name]]
-        mark = repr([run.manifest.get("created"), models_of(run.manifest), call["first"] or figures])
+        first = round(call["first"], 3) if call["first"] else figures
+        mark = repr([run.manifest.get("created"), models_of(run.manifest), first])
         if answers[name] and mark in met:
             raise UsageError(f"{met[mark]} and {name} are copies of one run; a run counts once")
         met[mark] = name
