@@ -72,21 +72,25 @@ class Row:
     free: tuple[float, ...]
     widths: tuple[tuple[float, float], ...]
 
-    def misses(self, labs: int) -> bool:
-        """Whether an aim is missed with so many labs."""
-        return any(f", {labs} labs: " in text for text in self.missed)
-
     @property
-    def missed(self) -> list[str]:
-        """The aims that are missed."""
+    def short(self) -> list[tuple[str, int, float]]:
+        """The intervals that miss their aim: which one, with how many labs, its share."""
         found = [("for any distribution", self.free)]
         if self.kind.spread < SKEWED:
             found.append(("of the model", self.model))
         return [
-            f"pool, {self.kind.name}, {labs} labs: interval {which} covers {share:.3f}, aim {LEAST}"
+            (which, labs, share)
             for which, shares in found
             for labs, share in zip(LABS, shares, strict=True)
             if share < LEAST
+        ]
+
+    @property
+    def missed(self) -> list[str]:
+        """The aims that are missed."""
+        return [
+            f"pool, {self.kind.name}, {labs} labs: interval {which} covers {share:.3f}, aim {LEAST}"
+            for which, labs, share in self.short
         ]
 
 
@@ -94,8 +98,8 @@ def rows(samples: int) -> Iterator[Row]:
     """Every row of the table."""
     for kind in KINDS:
         row = _row(kind, dict.fromkeys(LABS, samples))
-        if row.missed:
-            row = _row(kind, {labs: samples * (AGAIN if row.misses(labs) else 1) for labs in LABS})
+        if again := {labs for _, labs, _ in row.short}:
+            row = _row(kind, {labs: samples * (AGAIN if labs in again else 1) for labs in LABS})
         yield row
 
 
